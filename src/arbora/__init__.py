@@ -1,0 +1,47 @@
+"""Hierarchical clustering you can optimise, measure and explore.
+
+Public names load on first use, so that ``import arbora`` takes milliseconds and never imports PyTorch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from arbora._version import __version__
+
+_PACKAGES = (
+    "errors",
+    "hyperbolic",
+    "logits",
+    "metrics",
+    "nn",
+    "probabilistic",
+    "search",
+    "similarity",
+    "tasks",
+    "view",
+)
+_HOME_OF_NAME = {
+    "Tree": "arbora.tree",
+}
+
+__all__ = ["__version__", *_PACKAGES, *_HOME_OF_NAME]
+
+if TYPE_CHECKING:
+    from arbora.tree import Tree as Tree
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF_NAME:
+        value = getattr(importlib.import_module(_HOME_OF_NAME[name]), name)
+    elif name in _PACKAGES:
+        value = importlib.import_module(f"arbora.{name}")
+    else:
+        raise AttributeError(f"module 'arbora' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

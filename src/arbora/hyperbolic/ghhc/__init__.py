@@ -1,0 +1,1 @@
+"""gHHC: gradient-based hierarchical clustering with internal nodes in the Poincaré ball."""

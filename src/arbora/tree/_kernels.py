@@ -1,0 +1,232 @@
+"""Passes over the parent array. Children come before parents, so one loop up or down replaces recursion."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# Problems that `find_order_problem` can report, with the node at which they were seen.
+ORDER_OK, PARENT_OUT_OF_RANGE, PARENT_IS_LEAF, PARENT_TOO_EARLY, SECOND_ROOT, CHILDLESS = range(6)
+
+LCA_BLOCK = 16  # leaves per block of the range-maximum index: memory of one int32 a leaf, scans of 2 blocks
+
+
+@njit(cache=True)
+def find_order_problem(parent, n_leaves):
+    """First violation of arbora's node order as (code, node); (ORDER_OK, -1) when there is none."""
+    n_nodes = parent.shape[0]
+    has_child = np.zeros(n_nodes, dtype=np.bool_)
+    for node in range(n_nodes):
+        above = parent[node]
+        if node == n_nodes - 1:
+            if above != -1:
+                return PARENT_OUT_OF_RANGE, node
+            continue
+        if above == -1:
+            return SECOND_ROOT, node
+        if above < 0 or above >= n_nodes:
+            return PARENT_OUT_OF_RANGE, node
+        if above < n_leaves:
+            return PARENT_IS_LEAF, node
+        if above <= node:
+            return PARENT_TOO_EARLY, node
+        has_child[above] = True
+    for node in range(n_leaves, n_nodes):
+        if not has_child[node]:
+            return CHILDLESS, node
+    return ORDER_OK, -1
+
+
+@njit(cache=True)
+def count_leaves(parent, n_leaves):
+    """Number of leaves below each node: int64[n_nodes]. O(n_nodes)."""
+    size = np.zeros(parent.shape[0], dtype=np.int64)
+    size[:n_leaves] = 1
+    for node in range(parent.shape[0] - 1):  # children come before parents: one pass
+        size[parent[node]] += size[node]
+    return size
+
+
+@njit(cache=True)
+def sum_to_root(parent, value):
+    """Sum of a per-node value over each node's subtree (the node included)."""
+    total = value.copy()
+    for node in range(parent.shape[0] - 1):
+        total[parent[node]] += total[node]
+    return total
+
+
+@njit(cache=True)
+def max_to_root(parent, value):
+    """Largest per-node value in each node's subtree (the node included)."""
+    highest = value.copy()
+    for node in range(parent.shape[0] - 1):
+        above = parent[node]
+        if highest[node] > highest[above]:
+            highest[above] = highest[node]
+    return highest
+
+
+@njit(cache=True)
+def count_depths(parent):
+    """Number of edges from the root to each node."""
+    depth = np.zeros(parent.shape[0], dtype=np.int64)
+    for node in range(parent.shape[0] - 2, -1, -1):
+        depth[node] = depth[parent[node]] + 1
+    return depth
+
+
+@njit(cache=True)
+def list_children(parent, n_leaves, order):
+    """Children as (offsets, index), siblings sorted by the first of their leaves in `order`.
+
+    Each leaf, taken in order, climbs while it is the first leaf below the node it stands on, and enters that
+    node in its parent's list. Every node is entered once, so this is a sort of all sibling lists in O(n_nodes).
+    """
+    n_nodes = parent.shape[0]
+    offsets = np.zeros(n_nodes - n_leaves + 1, dtype=np.int64)
+    for node in range(n_nodes - 1):
+        offsets[parent[node] - n_leaves + 1] += 1
+    for k in range(1, offsets.shape[0]):
+        offsets[k] += offsets[k - 1]
+    index = np.empty(max(n_nodes - 1, 0), dtype=np.int64)
+    filled = offsets[:-1].copy()
+    for leaf in order:
+        node = leaf
+        while parent[node] >= 0:
+            slot = parent[node] - n_leaves
+            is_first = filled[slot] == offsets[slot]
+            index[filled[slot]] = node
+            filled[slot] += 1
+            if not is_first:
+                break
+            node = parent[node]
+    return offsets, index
+
+
+@njit(cache=True)
+def place_leaves(n_leaves, size, offsets, index):
+    """Position of each node's first leaf in depth-first order: leaves of v are order[start[v]:start[v]+size[v]]."""
+    n_nodes = size.shape[0]
+    start = np.zeros(n_nodes, dtype=np.int64)
+    for node in range(n_nodes - 1, n_leaves - 1, -1):
+        position = start[node]
+        for k in range(offsets[node - n_leaves], offsets[node - n_leaves + 1]):
+            start[index[k]] = position
+            position += size[index[k]]
+    return start
+
+
+@njit(cache=True)
+def join_neighbours(n_leaves, start, offsets, index):
+    """LCA of the leaves at positions k and k+1 of the depth-first order: int32[n_leaves-1].
+
+    A parent's number exceeds its children's, so the LCA of two positions is the largest entry between them.
+    """
+    joined = np.empty(max(n_leaves - 1, 0), dtype=np.int32)
+    for slot in range(offsets.shape[0] - 1):
+        for k in range(offsets[slot] + 1, offsets[slot + 1]):
+            joined[start[index[k]] - 1] = slot + n_leaves
+    return joined
+
+
+@njit(cache=True)
+def index_range_maxima(values):
+    """Sparse table over blocks of LCA_BLOCK entries: table[j, b] = max of blocks b .. b + 2**j - 1."""
+    n_blocks = (values.shape[0] + LCA_BLOCK - 1) // LCA_BLOCK
+    n_rows = 1
+    while (1 << n_rows) <= n_blocks:
+        n_rows += 1
+    table = np.zeros((n_rows, max(n_blocks, 1)), dtype=np.int32)
+    for k in range(values.shape[0]):
+        table[0, k // LCA_BLOCK] = max(table[0, k // LCA_BLOCK], values[k])
+    for j in range(1, n_rows):
+        for b in range(n_blocks - (1 << j) + 1):
+            table[j, b] = max(table[j - 1, b], table[j - 1, b + (1 << (j - 1))])
+    return table
+
+
+@njit(cache=True)
+def range_maximum(values, table, low, high):
+    """Largest of values[low:high] (high > low)."""
+    first, last = low // LCA_BLOCK, (high - 1) // LCA_BLOCK
+    best = values[low]
+    if first == last:
+        for k in range(low, high):
+            best = max(best, values[k])
+        return best
+    for k in range(low, (first + 1) * LCA_BLOCK):
+        best = max(best, values[k])
+    for k in range(last * LCA_BLOCK, high):
+        best = max(best, values[k])
+    span = last - first - 1
+    if span > 0:
+        j = 0
+        while (1 << (j + 1)) <= span:
+            j += 1
+        best = max(best, max(table[j, first + 1], table[j, last - (1 << j)]))
+    return best
+
+
+@njit(cache=True)
+def find_lca(start, size, joined, table, left, right):
+    """LCA of each pair of nodes (leaves or internal)."""
+    found = np.empty(left.shape[0], dtype=np.int64)
+    for k in range(left.shape[0]):
+        u, v = left[k], right[k]
+        low = min(start[u], start[v])
+        high = max(start[u] + size[u], start[v] + size[v]) - 1
+        best = max(u, v)  # one above the other (or the same): the range below lies inside its leaves
+        if u != v and high > low:
+            best = max(best, np.int64(range_maximum(joined, table, low, high)))
+        found[k] = best
+    return found
+
+
+@njit(cache=True)
+def sort_children_first(parent, n_leaves):
+    """Renumber arbitrary internal nodes so that children come before parents: new number of each old node.
+
+    Internal nodes leave a queue once all their children have; a cycle shows as nodes that never leave (-1).
+    """
+    n_nodes = parent.shape[0]
+    waiting = np.zeros(n_nodes, dtype=np.int64)
+    for node in range(n_nodes):
+        if parent[node] >= 0:
+            waiting[parent[node]] += 1
+    number = np.full(n_nodes, -1, dtype=np.int64)
+    queue = np.empty(n_nodes, dtype=np.int64)
+    head, tail = 0, 0
+    for leaf in range(n_leaves):
+        queue[tail] = leaf
+        tail += 1
+    for node in range(n_leaves, n_nodes):
+        if waiting[node] == 0:  # an internal node without children: reported by find_order_problem
+            queue[tail] = node
+            tail += 1
+    next_number = n_leaves
+    while head < tail:
+        node = queue[head]
+        head += 1
+        if node < n_leaves:
+            number[node] = node
+        else:
+            number[node] = next_number
+            next_number += 1
+        above = parent[node]
+        if above >= 0:
+            waiting[above] -= 1
+            if waiting[above] == 0:
+                queue[tail] = above
+                tail += 1
+    return number
+
+
+@njit(cache=True)
+def keep_nodes(parent, keep):
+    """Nearest kept strict ancestor of each node (-1 above the highest kept node). The root must be kept."""
+    above = np.full(parent.shape[0], -1, dtype=np.int64)
+    for node in range(parent.shape[0] - 2, -1, -1):
+        p = parent[node]
+        above[node] = p if keep[p] else above[p]
+    return above

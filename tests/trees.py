@@ -1,0 +1,73 @@
+"""Random trees for hypothesis, and the plain definitions that fast code is tested against."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from arbora import Tree
+
+
+def random_tree(n_leaves, rng, *, max_branching=2, unary=0.0):
+    """Merge random roots until one is left; `unary` is the chance of an extra single-child node after a merge."""
+    roots = list(range(n_leaves))
+    parent = [-1] * n_leaves
+
+    def join(members):
+        node = len(parent)
+        parent.append(-1)
+        for member in members:
+            parent[member] = node
+        return node
+
+    while len(roots) > 1:
+        k = min(len(roots), int(rng.integers(2, max_branching + 1)))
+        picked = [roots.pop(int(rng.integers(len(roots)))) for _ in range(k)]
+        node = join(picked)
+        if rng.random() < unary:
+            node = join([node])
+        roots.append(node)
+    return Tree(parent, n_leaves)
+
+
+def chain(n_leaves):
+    """The deepest binary tree: leaf k+1 joins the tree of the first k+1 leaves."""
+    parent = np.concatenate([[n_leaves], np.arange(n_leaves, 2 * n_leaves - 1), np.arange(n_leaves + 1, 2 * n_leaves - 1), [-1]])
+    return Tree(parent, n_leaves)
+
+
+@st.composite
+def trees(draw, min_leaves=1, max_leaves=12, max_branching=4, unary=0.0, heights=False):
+    n_leaves = draw(st.integers(min_leaves, max_leaves))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    tree = random_tree(n_leaves, rng, max_branching=draw(st.integers(2, max_branching)), unary=unary)
+    if heights:
+        step = rng.random(tree.n_nodes) + 0.1
+        height = np.zeros(tree.n_nodes)
+        for node in range(tree.n_nodes):
+            above = tree.parent[node]
+            if above >= 0:
+                height[above] = max(height[above], height[node] + step[above])
+        tree = tree.replace(height=height)
+    return tree
+
+
+def binary_trees(min_leaves=1, max_leaves=12, **options):
+    return trees(min_leaves=min_leaves, max_leaves=max_leaves, max_branching=2, **options)
+
+
+def leaf_sets(tree):
+    """The set of leaves below every node, by climbing from each leaf."""
+    below = [set() for _ in range(tree.n_nodes)]
+    for leaf in range(tree.n_leaves):
+        node = leaf
+        while node >= 0:
+            below[node].add(leaf)
+            node = tree.parent[node]
+    return below
+
+
+def lca_by_definition(tree, i, j):
+    above_i = [i, *tree.ancestors(i)]
+    above_j = set([j, *tree.ancestors(j)])
+    return next(node for node in above_i if node in above_j)
