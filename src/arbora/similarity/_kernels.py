@@ -1,0 +1,86 @@
+"""Cross weights: similarity summed at the lowest common ancestor of each pair."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from arbora.tree._kernels import range_maximum
+
+
+@njit(cache=True)
+def cross_of_rows(rows, columns_of_position, first_position, neighbour_lca, n_leaves, cross):
+    """Add to `cross` what `rows` say of the pairs (position first_position + r, any later position).
+
+    `rows[r, columns_of_position[b]]` is the similarity to the leaf at position b. Walking b to the right, the
+    LCA is a running maximum of neighbour_lca, so a whole run of equal LCAs is summed before it is stored.
+    """
+    n_positions = neighbour_lca.shape[0] + 1
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        position = first_position + r
+        if position + 1 >= n_positions:
+            continue
+        node = neighbour_lca[position]
+        run = 0.0
+        for b in range(position + 1, n_positions):
+            if neighbour_lca[b - 1] > node:
+                cross[node - n_leaves] += run
+                run = 0.0
+                node = neighbour_lca[b - 1]
+            run += row[columns_of_position[b]]
+        cross[node - n_leaves] += run
+
+
+@njit(cache=True)
+def cross_of_matrix(matrix, leaf_order, neighbour_lca, n_leaves, n_internal):
+    """Cross weights of a dense symmetric matrix. O(n^2), rows read in leaf order."""
+    cross = np.zeros(n_internal, dtype=np.float64)
+    for position in range(n_leaves):
+        leaf = leaf_order[position]
+        cross_of_rows(matrix[leaf : leaf + 1], leaf_order, position, neighbour_lca, n_leaves, cross)
+    return cross
+
+
+@njit(cache=True)
+def cross_of_features(sums, n_leaves, child_offsets, child_index):
+    """Cross weights of inner-product features: float64[n_internal]. O(n d).
+
+    `sums` (a float64 copy of the features) is overwritten: a node's sum takes the row of its first child, so
+    that n rows serve all nodes. Children are added one after the other, which covers any branching.
+    """
+    n_internal = child_offsets.shape[0] - 1
+    n_features = sums.shape[1]
+    row_of = np.empty(n_leaves + n_internal, dtype=np.int64)
+    row_of[:n_leaves] = np.arange(n_leaves)
+    cross = np.zeros(n_internal, dtype=np.float64)
+    for slot in range(n_internal):
+        first = row_of[child_index[child_offsets[slot]]]
+        row_of[n_leaves + slot] = first
+        gathered = sums[first]
+        for k in range(child_offsets[slot] + 1, child_offsets[slot + 1]):
+            added = sums[row_of[child_index[k]]]
+            product = 0.0
+            for f in range(n_features):
+                product += gathered[f] * added[f]
+                gathered[f] += added[f]
+            cross[slot] += product
+    return cross
+
+
+@njit(cache=True)
+def cross_of_graph(indptr, indices, weights, self_loops, parent, leaf_start, neighbour_lca, table, n_internal):
+    """Cross weights of a symmetric sparse graph: each edge once, a self-loop at its leaf's parent."""
+    n_leaves = indptr.shape[0] - 1
+    cross = np.zeros(n_internal, dtype=np.float64)
+    for i in range(n_leaves):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if j > i:
+                low, high = leaf_start[i], leaf_start[j]
+                if low > high:
+                    low, high = high, low
+                cross[range_maximum(neighbour_lca, table, low, high) - n_leaves] += weights[k]
+        if parent[i] >= 0:
+            cross[parent[i] - n_leaves] += self_loops[i]
+    return cross

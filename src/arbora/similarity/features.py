@@ -1,0 +1,118 @@
+"""Similarities that are inner products of features: exact costs in O(n d), never an n x n matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from arbora.similarity import _kernels as kernels
+from arbora.similarity._protocol import check_covers, check_finite, check_pair_arrays
+
+if TYPE_CHECKING:
+    from arbora.tree import Tree
+
+_PAIRS_PER_BLOCK = 1 << 20  # values gathered at once when pairs are evaluated
+
+
+class FeatureSimilarity:
+    """Similarity ``features[i] @ features[j]``; build it with `arbora.similarity.cosine`.
+
+    Attributes
+    ----------
+    features : ndarray of float, shape (n_points, n_features)
+        With the affine form, the last column is the constant that turns cos into (1 + cos) / 2.
+    is_non_negative : bool
+        Whether no pair can have a negative similarity, which lets a search cut branches.
+    """
+
+    def __init__(self, features: NDArray[np.floating], *, is_non_negative: bool, affine: bool = False) -> None:
+        self.features = features
+        self.is_non_negative = is_non_negative
+        self.affine = affine
+
+    @property
+    def n_points(self) -> int:
+        return len(self.features)
+
+    @property
+    def total(self) -> float:
+        sums = self.features.sum(axis=0, dtype=np.float64)
+        return float(sums @ sums - np.einsum("ij,ij->", self.features, self.features, dtype=np.float64)) / 2
+
+    def pairs(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        """Similarity of given pairs."""
+        left, right = check_pair_arrays(i, j, self.n_points)
+        values = np.empty(left.size)
+        flat_left, flat_right = left.ravel(), right.ravel()
+        step = max(1, _PAIRS_PER_BLOCK // self.features.shape[1])
+        for first in range(0, left.size, step):
+            block = slice(first, first + step)
+            values[block] = np.einsum("ij,ij->i", self.features[flat_left[block]], self.features[flat_right[block]])
+        return values.reshape(left.shape)
+
+    def cross(self, tree: Tree) -> NDArray[np.float64]:
+        """Similarity that meets at each internal node. O(n d)."""
+        check_covers(self, tree)
+        sums = np.array(self.features, dtype=np.float64)
+        return kernels.cross_of_features(sums, tree.n_leaves, tree.child_offsets, tree.child_index)
+
+    def features_of(self, X: Any) -> NDArray[np.floating]:
+        """Features of new points, made as those of the fitted ones."""
+        return _cosine_features(X, self.affine, self.features.dtype)
+
+    def __repr__(self) -> str:
+        return f"FeatureSimilarity(n_points={self.n_points}, n_features={self.features.shape[1]})"
+
+
+def cosine(X: Any, *, affine: bool = True) -> FeatureSimilarity:
+    """Cosine similarity of the rows of X, by default (1 + cos) / 2 as in HypHC.
+
+    A row of zeros has no direction: its cosine with every row is taken as 0.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        Sparse input is stored densely, as inner products of sums of rows are dense anyway.
+    affine : bool
+        Shift to [0, 1]. With ``affine=False`` similarities may be negative.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> sim = ab.similarity.cosine([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
+    >>> sim.pairs([0, 0], [1, 2]).round(6)
+    array([0.5, 1. ])
+    """
+    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+    features = _cosine_features(X, affine, dtype)
+    return FeatureSimilarity(features, is_non_negative=affine or bool((features >= 0).all()), affine=affine)
+
+
+def _cosine_features(X: Any, affine: bool, dtype: Any) -> NDArray[np.floating]:
+    X = checked_vectors(X, dtype=dtype)
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    scaled = X / np.where(largest > 0, largest, 1)  # squares of huge or tiny rows must not overflow
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64))
+    unit = scaled / np.where(norms > 0, norms, 1).astype(dtype)[:, None]
+    if not affine:
+        return unit
+    half = dtype(np.sqrt(0.5)) if isinstance(dtype, type) else np.sqrt(0.5).astype(dtype)
+    return np.hstack([unit * half, np.full((len(X), 1), half, dtype=unit.dtype)])
+
+
+def checked_vectors(X: Any, *, dtype: Any = np.float64, argument: str = "X") -> NDArray[np.floating]:
+    """Rows of finite numbers as a dense array, or an error that says what came instead."""
+    array = X.toarray() if sp.issparse(X) else np.asarray(X)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{argument} must hold real numbers. Got dtype {array.dtype}.")
+    if array.ndim != 2:
+        hint = f" Use {argument}.reshape(-1, 1) for a single feature." if array.ndim == 1 else ""
+        raise ValueError(f"{argument} must have shape (n_points, n_features). Got {array.shape}.{hint}")
+    if 0 in array.shape:
+        raise ValueError(f"{argument} must not be empty. Got shape {array.shape}.")
+    array = np.ascontiguousarray(array, dtype=dtype)
+    check_finite(array, argument)
+    return array

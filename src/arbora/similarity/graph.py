@@ -1,0 +1,178 @@
+"""A similarity given by the edges of a graph: pairs without an edge have similarity 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from arbora.similarity import _kernels as kernels
+from arbora.similarity._protocol import check_covers, check_finite, check_pair_arrays
+
+if TYPE_CHECKING:
+    from arbora.tree import Tree
+
+_DIRECTED_RULES = ("sum", "max", "mean")
+
+
+class GraphSimilarity:
+    """Similarity from a weighted undirected graph; build it with `arbora.similarity.graph` or `knn`.
+
+    Attributes
+    ----------
+    csr : scipy.sparse.csr_array, shape (n_points, n_points)
+        Symmetric, without diagonal, indices sorted.
+    self_loops : ndarray of float64, shape (n_points,)
+        Weight of the edge from each node to itself. In a tree its LCA is the leaf's parent.
+    """
+
+    def __init__(self, csr: sp.csr_array, self_loops: NDArray[np.float64] | None = None) -> None:
+        self.csr = csr
+        self.self_loops = np.zeros(csr.shape[0]) if self_loops is None else self_loops
+
+    @property
+    def n_points(self) -> int:
+        return self.csr.shape[0]
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, each counted once, self-loops included."""
+        return self.csr.nnz // 2 + int(np.count_nonzero(self.self_loops))
+
+    @property
+    def total(self) -> float:
+        return float(self.csr.data.sum(dtype=np.float64)) / 2 + float(self.self_loops.sum())
+
+    @property
+    def degrees(self) -> NDArray[np.float64]:
+        """Sum of the weights at each node; a self-loop counts twice, so that degrees sum to 2 * total."""
+        return self.csr.sum(axis=1, dtype=np.float64) + 2 * self.self_loops
+
+    def pairs(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        """Similarity of given pairs; 0 where there is no edge."""
+        left, right = check_pair_arrays(i, j, self.n_points)
+        values = np.asarray(self.csr[left.ravel(), right.ravel()], dtype=np.float64).ravel()
+        same = left.ravel() == right.ravel()
+        values[same] = self.self_loops[left.ravel()[same]]
+        return values.reshape(left.shape)
+
+    def cross(self, tree: Tree) -> NDArray[np.float64]:
+        """Similarity that meets at each internal node. O(m)."""
+        check_covers(self, tree)
+        return kernels.cross_of_graph(
+            self.csr.indptr,
+            self.csr.indices,
+            self.csr.data,
+            self.self_loops,
+            tree.parent,
+            tree.leaf_start,
+            tree.neighbour_lca,
+            tree._range_maxima,
+            tree.n_internal,
+        )
+
+    def __repr__(self) -> str:
+        return f"GraphSimilarity(n_points={self.n_points}, n_edges={self.n_edges})"
+
+
+def graph(A: Any, *, n_points: int | None = None, directed: str | None = None) -> GraphSimilarity:
+    """Similarity from a graph: edge weights say how alike two nodes are.
+
+    Parameters
+    ----------
+    A : sparse matrix, networkx graph, or tuple (rows, cols) or (rows, cols, weights)
+        Adjacency, symmetric; or edges, each once (repeated edges add up). Weights must not be negative.
+    n_points : int, optional
+        Number of nodes of an edge tuple; by default the largest node plus one.
+    directed : {"sum", "max", "mean"}, optional
+        How the weights of i -> j and j -> i become one when the adjacency is not symmetric. By default
+        asymmetry is an error.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> ab.similarity.graph(([0, 1, 2], [1, 2, 3]))
+    GraphSimilarity(n_points=4, n_edges=3)
+    """
+    if isinstance(A, GraphSimilarity):
+        return A
+    if directed is not None and directed not in _DIRECTED_RULES:
+        raise ValueError(f"directed must be one of {_DIRECTED_RULES} or None. Got {directed!r}.")
+    if isinstance(A, tuple):
+        adjacency = _from_edges(A, n_points)
+    elif sp.issparse(A):
+        adjacency = sp.csr_array(A)
+    elif hasattr(A, "adj") and hasattr(A, "is_directed"):
+        adjacency = _from_networkx(A)
+    else:
+        raise TypeError(
+            f"A must be a SciPy sparse matrix, a networkx graph or a tuple (rows, cols, weights). "
+            f"Got {type(A).__name__}. Use similarity.dense(W) for a full matrix."
+        )
+    return _from_adjacency(adjacency, directed)
+
+
+def _from_networkx(network: Any) -> sp.csr_array:
+    import networkx as nx
+
+    return sp.csr_array(nx.to_scipy_sparse_array(network, dtype=np.float64))
+
+
+def _from_edges(edges: tuple, n_points: int | None) -> sp.csr_array:
+    if len(edges) not in (2, 3):
+        raise ValueError(f"Edges must be a tuple (rows, cols) or (rows, cols, weights). Got {len(edges)} arrays.")
+    rows, cols = (np.asarray(ends) for ends in edges[:2])
+    if rows.dtype.kind not in "iu" or cols.dtype.kind not in "iu":
+        raise TypeError(f"rows and cols must hold whole numbers. Got dtypes {rows.dtype} and {cols.dtype}.")
+    weights = np.ones(len(rows)) if len(edges) == 2 else np.asarray(edges[2], dtype=np.float64)
+    if not rows.shape == cols.shape == weights.shape or rows.ndim != 1:
+        raise ValueError(
+            f"rows, cols and weights must be one-dimensional and equally long. "
+            f"Got shapes {rows.shape}, {cols.shape}, {weights.shape}."
+        )
+    n = int(max(rows.max(initial=-1), cols.max(initial=-1)) + 1) if n_points is None else n_points
+    if rows.size and (min(rows.min(), cols.min()) < 0 or max(rows.max(), cols.max()) >= n):
+        raise ValueError(f"Edge ends must lie in [0, n_points={n}).")
+    loops = rows == cols
+    both = np.concatenate([rows, cols[~loops]]), np.concatenate([cols, rows[~loops]])
+    return sp.csr_array((np.concatenate([weights, weights[~loops]]), both), shape=(n, n))
+
+
+def _from_adjacency(adjacency: sp.csr_array, directed: str | None) -> GraphSimilarity:
+    if adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:
+        raise ValueError(f"The adjacency must be square and not empty. Got shape {adjacency.shape}.")
+    if adjacency.dtype not in (np.float32, np.float64):
+        adjacency = adjacency.astype(np.float64)
+    adjacency.sum_duplicates()
+    check_finite(adjacency.data, "Edge weights (in CSR order)") if adjacency.nnz else None
+    if adjacency.nnz and adjacency.data.min() < 0:
+        raise ValueError(f"Edge weights must not be negative. The smallest is {adjacency.data.min():.6g}.")
+    self_loops = adjacency.diagonal().astype(np.float64)
+    symmetric = _without_diagonal(_symmetrised(adjacency, directed))
+    symmetric.eliminate_zeros()
+    symmetric.sort_indices()
+    return GraphSimilarity(symmetric, self_loops)
+
+
+def _symmetrised(adjacency: sp.csr_array, directed: str | None) -> sp.csr_array:
+    mirror = sp.csr_array(adjacency.T)
+    if directed == "sum":
+        return sp.csr_array(adjacency + mirror)
+    if directed == "max":
+        return sp.csr_array(adjacency.maximum(mirror))
+    if directed == "mean":
+        return sp.csr_array((adjacency + mirror) * adjacency.dtype.type(0.5))
+    gap = abs(adjacency - mirror)
+    if gap.nnz and gap.max() > 1e-6 * max(1.0, float(adjacency.max())):
+        raise ValueError(
+            'The adjacency is not symmetric. Say how to join the two directions: directed="sum", "max" or "mean".'
+        )
+    return adjacency.copy()
+
+
+def _without_diagonal(adjacency: sp.csr_array) -> sp.csr_array:
+    if adjacency.diagonal().any():
+        adjacency = adjacency - sp.diags_array(adjacency.diagonal(), format="csr")
+    return sp.csr_array(adjacency)
