@@ -1,0 +1,314 @@
+"""Agglomeration of a sparse graph: nearest-neighbour chains over heaps, spanning forests, joining the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from arbora.linkages._heaps import (
+    NOTHING,
+    ShrinkingGraph,
+    file_all_edges,
+    file_edge,
+    find_edge,
+    meld,
+    meld_siblings,
+    pop,
+    raise_key,
+)
+
+AVERAGE, COMPLETE = 0, 1
+
+
+@njit(cache=True)
+def list_edges(indptr, indices, data):
+    """Each edge of a symmetric matrix once: (ends int32[2m], weight float64[m])."""
+    n_points = indptr.shape[0] - 1
+    n_edges = 0
+    for i in range(n_points):
+        for at in range(indptr[i], indptr[i + 1]):
+            n_edges += indices[at] > i
+    end = np.empty(2 * n_edges, dtype=np.int32)
+    weight = np.empty(n_edges, dtype=np.float64)
+    edge = 0
+    for i in range(n_points):
+        for at in range(indptr[i], indptr[i + 1]):
+            if indices[at] > i:
+                end[2 * edge] = i
+                end[2 * edge + 1] = indices[at]
+                weight[edge] = data[at]
+                edge += 1
+    return end, weight
+
+
+@njit(cache=True)
+def true_key(graph, mass, size, pairs, method, half):
+    """Similarity along a half-edge up to a factor of its own cluster; negative where it has become 0.
+
+    Average: w(S, T) / (mass(S) mass(T)), without the factor 1 / mass(S) that all half-edges of S share; so
+    the growth of S never disorders its own heap. Complete: the least weight, if every pair has an edge.
+    """
+    edge = half >> 1
+    far = graph.end[half ^ 1]
+    if method == AVERAGE:
+        return graph.weight[edge] / mass[far]
+    full = size[graph.end[half]] * size[far]
+    return graph.weight[edge] if pairs[edge] == full else -1.0
+
+
+@njit(cache=True)
+def start_graph(end, weight, n_points, mass, method):
+    """The graph before any merge, every heap built."""
+    n_half = end.shape[0]
+    n_slots = 16
+    while n_slots < n_half:
+        n_slots *= 2
+    key = np.empty(n_half, dtype=np.float64)
+    sibling = np.empty(n_half, dtype=np.int32)
+    top = np.full(n_points, NOTHING, dtype=np.int32)
+    for half in range(n_half):
+        key[half] = weight[half >> 1]
+        if method == AVERAGE:
+            key[half] /= mass[end[half ^ 1]]
+        sibling[half] = top[end[half]]
+        top[end[half]] = half
+    graph = ShrinkingGraph(
+        end,
+        key,
+        np.full(n_half, NOTHING, dtype=np.int32),
+        sibling,
+        np.full(n_half, NOTHING, dtype=np.int32),
+        weight,
+        top,
+        np.arange(n_points).astype(np.int32),
+        np.full(n_slots, NOTHING, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+    )
+    for cluster in range(n_points):
+        top[cluster] = meld_siblings(graph, top[cluster])
+    file_all_edges(graph)
+    return graph
+
+
+@njit(cache=True)
+def drop_edge(graph, edge):
+    """Mark an edge as gone; its half-edges leave their heaps when they come to the top."""
+    graph.end[2 * edge] = NOTHING
+    graph.end[2 * edge + 1] = NOTHING
+
+
+@njit(cache=True)
+def settle_top(graph, mass, size, pairs, method, cluster, degree):
+    """Bring the truly best half-edge of a cluster to the top of its heap and return it, or NOTHING.
+
+    Stored keys are never below the true ones (all linkages here are reducible: a merged cluster is no closer
+    than the closer of its parts), so a top whose key is true is the best.
+    """
+    while graph.top[cluster] != NOTHING:
+        half = graph.top[cluster]
+        if graph.end[half] == NOTHING:
+            pop(graph, cluster)
+            degree[cluster] -= 1
+            continue
+        key = true_key(graph, mass, size, pairs, method, half)
+        if key == graph.key[half]:
+            return half
+        pop(graph, cluster)
+        if key < 0:
+            drop_edge(graph, half >> 1)
+            degree[cluster] -= 1
+        else:
+            graph.key[half] = key
+            graph.top[cluster] = meld(graph, graph.top[cluster], half)
+    return NOTHING
+
+
+@njit(cache=True)
+def join_edges(graph, mass, size, pairs, method, lost, kept, into):
+    """Add edge `lost` to edge `kept`, which leads from cluster `into` to the same far cluster."""
+    weight = graph.weight
+    near = 2 * kept if graph.end[2 * kept] == into else 2 * kept + 1
+    if method == AVERAGE:
+        weight[kept] += weight[lost]
+    else:
+        weight[kept] = min(weight[kept], weight[lost])
+        pairs[kept] += pairs[lost]
+    drop_edge(graph, lost)
+    for half in (near, near ^ 1):
+        key = true_key(graph, mass, size, pairs, method, half)
+        if key > graph.key[half]:
+            raise_key(graph, half, key)
+
+
+@njit(cache=True)
+def move_edges(graph, mass, size, pairs, method, gone, into):
+    """Hand the half-edges of cluster `gone` to `into`. Masses and sizes must be those after the merge."""
+    todo = graph.top[gone]
+    graph.top[gone] = NOTHING
+    while todo != NOTHING:
+        half = todo
+        todo = graph.sibling[half]
+        first = graph.child[half]
+        if first != NOTHING:  # put the children in front of what is left to do
+            last = first
+            while graph.sibling[last] != NOTHING:
+                last = graph.sibling[last]
+            graph.sibling[last] = todo
+            todo = first
+        graph.child[half] = NOTHING
+        graph.sibling[half] = NOTHING
+        graph.before[half] = NOTHING
+        if graph.end[half] == NOTHING:
+            continue
+        edge, far = half >> 1, graph.end[half ^ 1]
+        if far == into:
+            drop_edge(graph, edge)
+            continue
+        twin = find_edge(graph, into, far)
+        if twin != NOTHING:
+            join_edges(graph, mass, size, pairs, method, edge, twin, into)
+        elif method == COMPLETE:  # some pair has no edge: similarity 0, for good
+            drop_edge(graph, edge)
+        else:
+            graph.end[half] = into
+            graph.key[half] = true_key(graph, mass, size, pairs, method, half)
+            graph.top[into] = meld(graph, graph.top[into], half)
+            file_edge(graph, edge)
+
+
+@njit(cache=True)
+def agglomerate(end, weight, mass, method):
+    """Merges along nearest-neighbour chains.
+
+    Consumes `end`, `weight` and `mass`. Returns (left, right, similarity): merge t joins nodes left[t] and
+    right[t] into node n_points + t; parts without an edge between them stay apart. The half-edges of the
+    cluster with fewer of them move, so each moves O(log n) times.
+    """
+    n_points = mass.shape[0]
+    graph = start_graph(end, weight, n_points, mass, method)
+    degree = np.zeros(n_points, dtype=np.int64)
+    for half in range(end.shape[0]):
+        degree[end[half]] += 1
+    size = np.ones(n_points, dtype=np.int64)
+    pairs = np.ones(weight.shape[0] if method == COMPLETE else 0, dtype=np.int64)
+    left = np.empty(n_points - 1, dtype=np.int64)
+    right = np.empty(n_points - 1, dtype=np.int64)
+    similarity = np.empty(n_points - 1, dtype=np.float64)
+    chain = np.empty(n_points, dtype=np.int32)
+    on_chain = np.zeros(n_points, dtype=np.bool_)
+    n_chain, n_merges, start = 0, 0, 0
+    while True:
+        if n_chain == 0:
+            while start < n_points and graph.top[start] == NOTHING:
+                start += 1
+            if start == n_points:
+                break
+            chain[0] = start
+            n_chain = 1
+            on_chain[start] = True
+        tip = chain[n_chain - 1]
+        half = settle_top(graph, mass, size, pairs, method, tip, degree)
+        if half == NOTHING:  # only at the start of a chain, or when rounding closed off its last edge
+            on_chain[tip] = False
+            n_chain -= 1
+            continue
+        nearest = graph.end[half ^ 1]
+        last = chain[n_chain - 2] if n_chain > 1 else NOTHING
+        if nearest != last and not on_chain[nearest]:
+            chain[n_chain] = nearest
+            on_chain[nearest] = True
+            n_chain += 1
+            continue
+        # `nearest` further back on the chain means a tie, up to rounding, all along: merge with the last one
+        edge = find_edge(graph, tip, last)
+        closeness = graph.weight[edge]
+        if method == AVERAGE:
+            closeness /= mass[tip] * mass[last]
+        left[n_merges] = min(graph.label[tip], graph.label[last])
+        right[n_merges] = max(graph.label[tip], graph.label[last])
+        similarity[n_merges] = closeness
+        into, gone = (tip, last) if degree[tip] >= degree[last] else (last, tip)
+        mass[into] += mass[gone]
+        size[into] += size[gone]
+        graph.label[into] = n_points + n_merges
+        move_edges(graph, mass, size, pairs, method, gone, into)
+        degree[into] += degree[gone]
+        on_chain[tip] = False
+        on_chain[last] = False
+        n_chain -= 2
+        n_merges += 1
+    return left[:n_merges], right[:n_merges], similarity[:n_merges]
+
+
+@njit(cache=True)
+def merge_along_edges(end, weight, order, n_points):
+    """Single linkage: merges along the edges in the given order, skipping those inside a cluster."""
+    above = np.arange(2 * n_points - 1)
+    left = np.empty(n_points - 1, dtype=np.int64)
+    right = np.empty(n_points - 1, dtype=np.int64)
+    similarity = np.empty(n_points - 1, dtype=np.float64)
+    n_merges = 0
+    for edge in order:
+        a, b = end[2 * edge], end[2 * edge + 1]
+        while above[a] != a:
+            above[a] = above[above[a]]
+            a = above[a]
+        while above[b] != b:
+            above[b] = above[above[b]]
+            b = above[b]
+        if a == b:
+            continue
+        above[a] = above[b] = n_points + n_merges
+        left[n_merges] = min(a, b)
+        right[n_merges] = max(a, b)
+        similarity[n_merges] = weight[edge]
+        n_merges += 1
+        if n_merges == n_points - 1:
+            break
+    return left[:n_merges], right[:n_merges], similarity[:n_merges]
+
+
+@njit(cache=True)
+def cap_by_children(left, right, similarity, n_points):
+    """A merge is no closer than the merges it stands on: takes out what rounding put in."""
+    capped = similarity.copy()
+    for t in range(left.shape[0]):
+        for part in (left[t], right[t]):
+            if part >= n_points and capped[part - n_points] < capped[t]:
+                capped[t] = capped[part - n_points]
+    return capped
+
+
+@njit(cache=True)
+def parents_of_merges(left, right, order, n_points):
+    """Parent array when merges are renumbered in the given order; parts never merged are joined at the top.
+
+    The two smallest parts are joined first, so that the top stays shallow.
+    """
+    n_merges = left.shape[0]
+    parent = np.full(2 * n_points - 1, NOTHING, dtype=np.int64)
+    number = np.arange(n_points + n_merges)
+    for rank in range(n_merges):
+        number[n_points + order[rank]] = n_points + rank
+    size = np.ones(2 * n_points - 1, dtype=np.int64)
+    for rank in range(n_merges):
+        node = n_points + rank
+        a, b = number[left[order[rank]]], number[right[order[rank]]]
+        parent[a] = parent[b] = node
+        size[node] = size[a] + size[b]
+    roots = np.flatnonzero(parent[: n_points + n_merges] == NOTHING)
+    roots = roots[np.argsort(size[roots], kind="mergesort")]
+    made = n_points + n_merges  # joined parts come out in ascending size: two queues replace a heap
+    at_root, at_made = 0, made
+    for node in range(made, 2 * n_points - 1):
+        for _ in range(2):
+            take_made = at_root == roots.shape[0] or (at_made < node and size[at_made] < size[roots[at_root]])
+            if take_made:
+                part = at_made
+                at_made += 1
+            else:
+                part = roots[at_root]
+                at_root += 1
+            parent[part] = node
+            size[node] = size[node] + size[part] if _ else size[part]
+    return parent
