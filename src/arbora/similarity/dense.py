@@ -56,8 +56,8 @@ def dense(W: ArrayLike) -> DenseSimilarity:
     Examples
     --------
     >>> import arbora as ab
-    >>> ab.similarity.dense([[1.0, 0.8, 0.1], [0.8, 1.0, 0.3], [0.1, 0.3, 1.0]]).total
-    1.2
+    >>> ab.similarity.dense([[1.0, 0.75, 0.25], [0.75, 1.0, 0.5], [0.25, 0.5, 1.0]]).total
+    1.5
     """
     if isinstance(W, DenseSimilarity):
         return W
