@@ -1,0 +1,257 @@
+"""Algorithm 1 of L2H: which two groups of classes merge at every step.
+
+The lowest-scoring group is always the one whose points are looked at again, and merging at least doubles a score
+that adds up, so a point is looked at no more than about log2(n_classes) times in all: no step is cubic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.logits._rows import Assignment, Progress, silent
+
+Aggregation = str | Callable[[Sequence[NDArray[np.float64]]], float]
+AGGREGATIONS = ("sum_of_means", "sum", "mean_of_means")
+
+
+@dataclass(frozen=True)
+class Merges:
+    """The steps of L2H.
+
+    Attributes
+    ----------
+    pairs : int64[n_classes - 1, 2]
+        The group merged (the lowest scoring) and the one it joined; step t makes group ``n_classes + t``.
+    score : float64[n_classes - 1]
+        Score of the lowest-scoring group at each step.
+    share : float64[n_classes - 1]
+        Part of that group's reassigned probability that went to the group it joined (NaN: it had no points).
+    """
+
+    pairs: NDArray[np.int64]
+    score: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+
+class _Groups:
+    """The current groups: members, sizes and scores, indexed by node number of the tree to be."""
+
+    def __init__(
+        self, assignment: Assignment, aggregation: Aggregation, weights: NDArray[np.float64] | None
+    ) -> None:
+        n = assignment.n_classes
+        self.assignment, self.aggregation = assignment, aggregation
+        self.n_classes = n
+        self.node_of_class = np.arange(n)
+        self.members: dict[int, list[int]] = {c: [c] for c in range(n)}
+        self.sizes = np.ones(2 * n - 1, np.int64)
+        self.active = np.zeros(2 * n - 1, bool)
+        self.active[:n] = True
+        self.score = np.full(2 * n - 1, np.inf)
+        self._occupied = np.zeros(2 * n - 1, np.int64)
+        self._occupied[:n] = assignment.counts > 0
+        self._part = np.zeros(2 * n - 1)
+        self._part[:n] = self._class_parts(weights)
+        self._rescore(range(n))
+        self.pairs: list[tuple[int, int]] = []
+        self.step_score: list[float] = []
+        self.share: list[float] = []
+
+    def _class_parts(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """What each class adds to the score of its group."""
+        a = self.assignment
+        sums = np.bincount(
+            a.assigned, a.confidence if weights is None else a.confidence * weights, minlength=self.n_classes
+        )
+        if self.aggregation == "sum":
+            return sums
+        counts = a.counts if weights is None else np.bincount(a.assigned, weights, minlength=self.n_classes)
+        return np.divide(sums, counts, out=np.zeros(self.n_classes), where=counts > 0)
+
+    def _rescore(self, nodes: Sequence[int] | range) -> None:
+        for node in nodes:
+            if callable(self.aggregation):
+                self.score[node] = self._score_by_callable(node)
+            elif self.aggregation == "mean_of_means":
+                self.score[node] = self._part[node] / max(1, self._occupied[node])
+            else:
+                self.score[node] = self._part[node]
+
+    def _score_by_callable(self, node: int) -> float:
+        parts = [
+            self.assignment.confidence[self.assignment.points_of([c])]
+            for c in self.members[node]
+            if self.assignment.counts[c]
+        ]
+        score = float(self.aggregation(parts)) if parts else 0.0  # type: ignore[operator]
+        if np.isnan(score):
+            raise ValueError(
+                f"The aggregation function returned NaN for a group of {len(parts)} classes. "
+                "It gets one array of probabilities per class and must return a number."
+            )
+        return score
+
+    def merge(self, chosen: int, partner: int, share: float) -> int:
+        """Join two groups; returns the new one's number."""
+        node = self.n_classes + len(self.pairs)
+        self.step_score.append(float(self.score[chosen]))
+        self.pairs.append((chosen, partner))
+        self.share.append(share)
+        self.members[node] = self.members.pop(chosen) + self.members.pop(partner)
+        self.node_of_class[self.members[node]] = node
+        for array in (self.sizes, self._occupied, self._part):
+            array[node] = array[chosen] + array[partner]
+        self.active[[chosen, partner]] = False
+        self.score[[chosen, partner]] = np.inf
+        self.active[node] = True
+        self._rescore([node])
+        return node
+
+    def relatedness(
+        self, reassigned: NDArray[np.int32], probability: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Total reassigned probability that each group receives (equation 2, summed over its classes)."""
+        received = np.bincount(reassigned, probability, minlength=self.n_classes)
+        return np.bincount(self.node_of_class, received, minlength=2 * self.n_classes - 1)
+
+    def finish(self) -> Merges:
+        pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
+        return Merges(pairs, np.array(self.step_score), np.array(self.share))
+
+
+def _absorb_empty_classes(groups: _Groups, rows: Any) -> list[int]:
+    """Merge every class without points into the class whose points give it most probability on average.
+
+    Nothing is assigned to such a class, so its score is zero and it goes first. Classes that get no probability from
+    anybody are returned: nothing is known of them, and they join the finished tree at its root.
+    """
+    empty = np.flatnonzero(groups.assignment.counts == 0)
+    if len(empty) == 0:
+        return []
+    best, home = np.zeros(len(empty)), np.full(len(empty), -1)
+    for c, mean in rows.affinities(groups.assignment, empty):
+        better = mean > best
+        best[better], home[better] = mean[better], c
+    for c, target in zip(empty.tolist(), home.tolist()):
+        if target >= 0:
+            groups.merge(c, int(groups.node_of_class[target]), np.nan)
+    return empty[home < 0].tolist()
+
+
+def _join_unknown_classes(groups: _Groups, unknown: list[int]) -> None:
+    for c in unknown:
+        rest = np.flatnonzero(groups.active)
+        rest = rest[rest != c]
+        # The lowest unknown class may be all there is besides other unknown ones.
+        groups.merge(c, int(rest[-1]), np.nan)
+
+
+def merge_classes(
+    assignment: Assignment,
+    rows: Any,
+    *,
+    aggregation: Aggregation = "sum_of_means",
+    merging: str = "lowest",
+    weights: NDArray[np.float64] | None = None,
+    progress: Progress = silent,
+) -> Merges:
+    """Algorithm 1 (``merging="lowest"``) or the all-pairs variant of appendix C (``"all_pairs"``).
+
+    Parameters
+    ----------
+    assignment : Assignment
+        First look at the points.
+    rows : Rows or anything with `reassign` and `affinities`
+        Gives second looks.
+    aggregation : str or callable
+        How probabilities become the score of a group.
+    weights : float64[n_points], optional
+        How often each point counts (bootstrap); every class with points must keep some.
+    """
+    groups = _Groups(assignment, aggregation, weights)
+    unknown = _absorb_empty_classes(groups, rows)
+    groups.active[unknown] = False
+    groups.score[unknown] = np.inf
+    run = _merge_lowest if merging == "lowest" else _merge_all_pairs
+    run(groups, rows, weights, progress)
+    groups.active[unknown] = True
+    _join_unknown_classes(groups, unknown)
+    return groups.finish()
+
+
+def _look_again(
+    groups: _Groups, rows: Any, node: int, weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Total reassigned probability every group receives from the points of one."""
+    a = groups.assignment
+    members = groups.members[node]
+    points = a.points_of(members)
+    if len(members) == 1:  # what is second best without one's own class is known from the first look
+        reassigned, probability = a.second[points], a.second_confidence[points]
+    else:
+        reassigned, probability = rows.reassign(points, np.array(members))
+    if weights is not None:
+        probability = probability * weights[points]
+    return groups.relatedness(reassigned, probability)
+
+
+def _merge_lowest(
+    groups: _Groups, rows: Any, weights: NDArray[np.float64] | None, progress: Progress
+) -> None:
+    n_steps = int(groups.active.sum()) - 1
+    for step in range(n_steps):
+        chosen = int(np.argmin(groups.score))  # the first of equals: the group that exists longest
+        received = _look_again(groups, rows, chosen, weights)
+        others = groups.active.copy()
+        others[chosen] = False
+        average = np.where(others, received / groups.sizes, -1.0)
+        partner = int(np.argmax(average))
+        everything = received.sum()
+        groups.merge(chosen, partner, float(received[partner] / everything) if everything > 0 else 0.0)
+        progress("merge", step + 1, n_steps)
+
+
+def _merge_all_pairs(
+    groups: _Groups, rows: Any, weights: NDArray[np.float64] | None, progress: Progress
+) -> None:
+    """Merge, of all ordered pairs of groups, the one with the highest average reassigned probability."""
+    n_nodes = 2 * groups.n_classes - 1
+    n_steps = int(groups.active.sum()) - 1
+    received: dict[int, NDArray[np.float64]] = {}
+    best_value, best_partner = np.full(n_nodes, -1.0), np.full(n_nodes, -1)
+
+    def find_partner(node: int) -> None:
+        others = groups.active.copy()
+        others[node] = False
+        average = np.where(others, received[node] / groups.sizes, -1.0)
+        best_partner[node] = np.argmax(average)
+        best_value[node] = average[best_partner[node]]
+
+    for node in np.flatnonzero(groups.active).tolist():
+        received[node] = _look_again(groups, rows, node, weights)
+        find_partner(node)
+    for step in range(n_steps):
+        chosen = int(np.argmax(best_value))
+        partner = int(best_partner[chosen])
+        everything = received[chosen].sum()
+        share = float(received[chosen][partner] / everything) if everything > 0 else 0.0
+        node = groups.merge(chosen, partner, share)
+        best_value[[chosen, partner]] = -1.0
+        del received[chosen], received[partner]
+        for other in received:
+            row = received[other]
+            row[node] = row[chosen] + row[partner]
+            row[[chosen, partner]] = 0.0
+            if best_partner[other] in (chosen, partner):
+                find_partner(other)
+            elif row[node] / groups.sizes[node] > best_value[other]:
+                best_value[other], best_partner[other] = row[node] / groups.sizes[node], node
+        if step + 1 < n_steps:
+            received[node] = _look_again(groups, rows, node, weights)
+            find_partner(node)
+        progress("merge", step + 1, n_steps)
