@@ -1,0 +1,200 @@
+"""Costs and revenues that sum, over pairs of leaves, a similarity times the size of their LCA.
+
+All of them are dot products with one array, ``cross(tree)``: the similarity that meets at each internal node.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arbora.metrics._inputs import covering_similarity, is_similarity
+from arbora.similarity import DenseSimilarity
+from arbora.tree._kernels import sum_to_root
+
+if TYPE_CHECKING:
+    from arbora.tree import Tree
+
+
+def dasgupta_cost(
+    tree: Tree, sim: Any, normalize: bool = False, sample_weight: ArrayLike | None = None
+) -> float:
+    """Dasgupta's cost: similar pairs should meet in small clusters. Lower is better.
+
+    The sum over unordered pairs of leaves of ``w_ij * |lca(i, j)|``, where ``|v|`` is the number of leaves
+    below v. A self-loop of a graph meets at its leaf's parent. Tables that count ordered pairs (HypHC's) show
+    twice this.
+
+    Parameters
+    ----------
+    tree : Tree
+    sim : Similarity or sparse adjacency
+    normalize : bool
+        Divide by the total weight: the mean size of the cluster at which an edge meets. NaN where there is
+        no weight at all.
+    sample_weight : array-like of float, shape (n_leaves,), optional
+        How much each leaf counts in ``|v|``; for example its degree, or how many objects it stands for. The
+        similarities stay as they are.
+
+    Returns
+    -------
+    cost : float
+
+    References
+    ----------
+    Dasgupta, "A cost function for similarity-based hierarchical clustering", STOC 2016.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> path = ab.similarity.graph(([0, 1, 2], [1, 2, 3]))
+    >>> tree = ab.Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4)
+    >>> ab.metrics.dasgupta_cost(tree, path)
+    8.0
+    >>> round(ab.metrics.dasgupta_cost(tree, path, normalize=True), 3)
+    2.667
+    """
+    similarity = covering_similarity(sim, tree)
+    sizes = _node_weights(tree, sample_weight)[tree.n_leaves :]
+    cost = float(similarity.cross(tree) @ sizes)
+    return _divided(cost, similarity.total) if normalize else cost
+
+
+def moseley_wang_revenue(tree: Tree, sim: Any, normalize: bool = False) -> float:
+    """Moseley and Wang's revenue: the complement of Dasgupta's cost. Higher is better.
+
+    The sum over unordered pairs of ``w_ij * (n - |lca(i, j)|)``, so that revenue and cost add up to n times
+    the total weight.
+
+    Parameters
+    ----------
+    tree : Tree
+    sim : Similarity or sparse adjacency
+    normalize : bool
+        Divide by its supremum, n times the total weight (NaN where there is no weight): between 0 and 1.
+
+    References
+    ----------
+    Moseley and Wang, "Approximation bounds for hierarchical clustering", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> path = ab.similarity.graph(([0, 1, 2], [1, 2, 3]))
+    >>> ab.metrics.moseley_wang_revenue(ab.Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4), path)
+    4.0
+    """
+    similarity = covering_similarity(sim, tree)
+    revenue = float(similarity.cross(tree) @ (tree.n_leaves - tree.sizes[tree.n_leaves :]))
+    return _divided(revenue, tree.n_leaves * similarity.total) if normalize else revenue
+
+
+def cohen_addad_value(
+    tree: Tree,
+    dissimilarity: ArrayLike | None = None,
+    *,
+    similarity: Any = None,
+    ceiling: float = 1.0,
+    normalize: bool = False,
+) -> float:
+    """Cohen-Addad's value: dissimilar pairs should meet in large clusters. Higher is better.
+
+    The sum over unordered pairs of ``d_ij * |lca(i, j)|``. Exactly one of `dissimilarity` and `similarity` is
+    given; a similarity object in the place of a dissimilarity is refused rather than read upside down.
+
+    Parameters
+    ----------
+    tree : Tree
+    dissimilarity : array-like, shape (n, n) or condensed as by SciPy's ``pdist``
+    similarity : Similarity or sparse adjacency
+        Used as ``d_ij = ceiling - w_ij``, without building a matrix.
+    ceiling : float
+        The similarity at which two points do not differ; 1 for (1 + cos) / 2.
+    normalize : bool
+        Divide by its supremum, n times the total dissimilarity (NaN where that is 0).
+
+    References
+    ----------
+    Cohen-Addad, Kanade, Mallmann-Trenn and Mathieu, "Hierarchical clustering: objective functions and
+    algorithms", JACM 2019.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> ab.metrics.cohen_addad_value(ab.Tree([3, 3, 4, 4, -1], n_leaves=3), [[0, 1, 5], [1, 0, 4], [5, 4, 0]])
+    29.0
+    """
+    if (dissimilarity is None) == (similarity is None):
+        raise TypeError("Give exactly one of dissimilarity and similarity=.")
+    sizes = tree.sizes[tree.n_leaves :].astype(np.float64)
+    if similarity is None:
+        distances = _as_dissimilarity(dissimilarity, tree)
+        value, total = float(distances.cross(tree) @ sizes), distances.total
+    else:
+        covering = covering_similarity(similarity, tree)
+        n_pairs = pairs_meeting(tree).astype(np.float64)
+        value = float((ceiling * n_pairs - covering.cross(tree)) @ sizes)
+        total = ceiling * float(n_pairs.sum()) - covering.total
+    return _divided(value, tree.n_leaves * total) if normalize else value
+
+
+def pairs_meeting(tree: Tree) -> NDArray[np.int64]:
+    """Number of unordered pairs of leaves whose LCA each internal node is: int64[n_internal]."""
+    below = tree.sizes * (tree.sizes - 1) // 2
+    meeting = below[tree.n_leaves :].copy()
+    inner = np.arange(tree.n_leaves, tree.n_nodes - 1)
+    np.subtract.at(meeting, tree.parent[inner] - tree.n_leaves, below[inner])
+    return meeting
+
+
+def _as_dissimilarity(values: Any, tree: Tree) -> DenseSimilarity:
+    """A matrix of distances in the shape of a similarity, for its `cross` alone."""
+    if is_similarity(values):
+        raise TypeError(
+            "dissimilarity must be an array in which larger means less alike. Got a similarity: "
+            "pass it as similarity=, with ceiling= the similarity of two equal points."
+        )
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim == 1:
+        from scipy.spatial.distance import squareform
+
+        n_pairs = tree.n_leaves * (tree.n_leaves - 1) // 2
+        if len(matrix) != n_pairs:
+            raise ValueError(
+                f"A condensed dissimilarity must have n_leaves * (n_leaves - 1) / 2 = {n_pairs} entries. "
+                f"Got {len(matrix)}."
+            )
+        matrix = squareform(matrix) if n_pairs else np.zeros((1, 1))
+    if matrix.shape != (tree.n_leaves, tree.n_leaves):
+        raise ValueError(
+            f"dissimilarity must be condensed or of shape {(tree.n_leaves, tree.n_leaves)}, a row a leaf. "
+            f"Got {matrix.shape}."
+        )
+    if not np.isfinite(matrix).all():
+        raise ValueError("dissimilarity must be finite.")
+    if not np.allclose(matrix, matrix.T):
+        raise ValueError("dissimilarity must be symmetric.")
+    return DenseSimilarity(np.ascontiguousarray(matrix))
+
+
+def _node_weights(tree: Tree, sample_weight: ArrayLike | None) -> NDArray[np.float64]:
+    """Total weight of the leaves below each node."""
+    if sample_weight is None:
+        return tree.sizes.astype(np.float64)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (tree.n_leaves,):
+        raise ValueError(
+            f"sample_weight must have one entry a leaf. Got shape {weights.shape} for {tree.n_leaves} leaves."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and not negative.")
+    per_node = np.zeros(tree.n_nodes)
+    per_node[: tree.n_leaves] = weights
+    return sum_to_root(tree.parent, per_node)
+
+
+def _divided(value: float, by: float) -> float:
+    """A mean, NaN where it is over nothing."""
+    return value / by if by > 0 else float("nan")
