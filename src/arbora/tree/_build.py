@@ -13,7 +13,9 @@ from arbora.tree import _kernels as kernels
 from arbora.tree._tree import Floats, Tree, _as_ints
 
 
-def from_parents(parent: ArrayLike, n_leaves: int | None = None, *, sort: bool = False, **per_node: Any) -> Tree:
+def from_parents(
+    parent: ArrayLike, n_leaves: int | None = None, *, sort: bool = False, **per_node: Any
+) -> Tree:
     """Tree from a parent array.
 
     Parameters
@@ -51,7 +53,9 @@ def _moved(values: Any, old_of_new: np.ndarray, key: str) -> Any:
 
 def _children_first_numbers(parent: np.ndarray, n_leaves: int) -> np.ndarray:
     if parent.max() >= len(parent) or parent.min() < -1:
-        raise TreeError(f"parent must hold nodes 0..{len(parent) - 1}, or -1. Got {parent.min()}..{parent.max()}.")
+        raise TreeError(
+            f"parent must hold nodes 0..{len(parent) - 1}, or -1. Got {parent.min()}..{parent.max()}."
+        )
     roots = np.flatnonzero(parent == -1)
     if len(roots) != 1:
         raise TreeError(f"A tree has one root (parent -1). Got {len(roots)}: {roots[:5].tolist()}.")
@@ -83,19 +87,25 @@ def from_merges(
     if n_leaves is None:
         n_leaves = len(members) - len(groups) + 1
     made = np.repeat(np.arange(len(groups)) + n_leaves, [len(group) for group in groups])
-    heights = None if height is None else np.concatenate([np.zeros(n_leaves), np.asarray(height, dtype=np.float64)])
-    return Tree(_parents_from_members(members, made, n_leaves + len(groups)), n_leaves, height=heights, name=name)
+    heights = (
+        None if height is None else np.concatenate([np.zeros(n_leaves), np.asarray(height, dtype=np.float64)])
+    )
+    return Tree(
+        _parents_from_members(members, made, n_leaves + len(groups)), n_leaves, height=heights, name=name
+    )
 
 
 def _parents_from_members(members: np.ndarray, made: np.ndarray, n_nodes: int) -> np.ndarray:
     """Parent array when `members[k]` was merged into `made[k]`, each node exactly once."""
-    if len(members) and not (0 <= members.min() and members.max() < n_nodes):
+    if len(members) and not (members.min() >= 0 and members.max() < n_nodes):
         raise TreeError(f"Merged nodes must lie in [0, {n_nodes}). Got {members.min()}..{members.max()}.")
     times = np.bincount(members, minlength=n_nodes)
     times[-1] += 1  # the root is merged into nothing
     if (times != 1).any():
         node = int(np.argmax(times != 1))
-        raise TreeError(f"Every node but the root is merged exactly once. Node {node} is merged {times[node]} times.")
+        raise TreeError(
+            f"Every node but the root is merged exactly once. Node {node} is merged {times[node]} times."
+        )
     parent = np.full(n_nodes, -1, dtype=np.int64)
     parent[members] = made
     return parent
@@ -130,7 +140,9 @@ def to_linkage(tree: Tree) -> Floats:
     of the tree is kept instead.
     """
     if not tree.is_binary:
-        raise TreeError(f"A linkage matrix needs a binary tree. Got {tree!r}. Use tree.binarize().to_linkage().")
+        raise TreeError(
+            f"A linkage matrix needs a binary tree. Got {tree!r}. Use tree.binarize().to_linkage()."
+        )
     n = tree.n_leaves
     height = tree.sizes.astype(np.float64) if tree.height is None else tree.height
     rank = np.arange(n - 1)

@@ -259,7 +259,9 @@ class Tree:
     # ---- building (see _build.py and formats/) -----------------------------------------------------------
 
     @classmethod
-    def from_parents(cls, parent: ArrayLike, n_leaves: int | None = None, *, sort: bool = False, **per_node: Any) -> Tree:
+    def from_parents(
+        cls, parent: ArrayLike, n_leaves: int | None = None, *, sort: bool = False, **per_node: Any
+    ) -> Tree:
         """From a parent array; ``sort=True`` accepts internal nodes in any order (and renumbers them)."""
         return _module("_build").from_parents(parent, n_leaves, sort=sort, **per_node)
 
@@ -286,9 +288,9 @@ class Tree:
         return _module("_build").from_sklearn(model)
 
     @classmethod
-    def from_newick(cls, text: str) -> Tree:
-        """From Newick text; leaves are numbered as they appear."""
-        return _module("formats.newick").read(text)
+    def from_newick(cls, text: str, *, support: bool = False) -> Tree:
+        """From Newick text; leaves are numbered as they appear (``support=True``: internal labels are supports)."""
+        return _module("formats.newick").read(text, support=support)
 
     @classmethod
     def from_networkx(cls, graph: Any, *, height: str = "height") -> Tree:
@@ -314,7 +316,9 @@ class Tree:
         """A networkx directed tree with edges from parent to child and node attributes."""
         return _module("formats.networkx").write(self)
 
-    def to_itol(self, directory: str | PathLike[str], *, labels: Mapping[str, Sequence[Any]] | None = None) -> list[Any]:
+    def to_itol(
+        self, directory: str | PathLike[str], *, labels: Mapping[str, Sequence[Any]] | None = None
+    ) -> list[Any]:
         """Newick and iTOL annotation files (labels, one colour strip a column of `labels`) in a directory."""
         return _module("formats.itol").write(self, directory, labels=labels)
 
@@ -440,7 +444,9 @@ class Tree:
         what = _ORDER_PROBLEMS[problem].format(
             v=node, p=self._parent[node], last_leaf=self._n_leaves - 1, root=self.root
         )
-        raise TreeError(f"{what}. Use Tree.from_parents(parent, n_leaves, sort=True) for nodes in another order.")
+        raise TreeError(
+            f"{what}. Use Tree.from_parents(parent, n_leaves, sort=True) for nodes in another order."
+        )
 
     def _checked_node(self, node: int) -> int:
         if not isinstance(node, (int, np.integer)) or isinstance(node, bool):
@@ -451,7 +457,7 @@ class Tree:
 
     def _checked_nodes(self, nodes: ArrayLike, argument: str) -> Ints:
         nodes = _as_ints(nodes, argument)
-        if nodes.size and not (0 <= nodes.min() and nodes.max() < self.n_nodes):
+        if nodes.size and not (nodes.min() >= 0 and nodes.max() < self.n_nodes):
             raise ValueError(
                 f"{argument} must hold nodes in [0, n_nodes={self.n_nodes}). Got {nodes.min()}..{nodes.max()}."
             )
@@ -462,7 +468,9 @@ class Tree:
             return None
         array = np.array(values, dtype=np.float64)
         if array.shape != (self.n_nodes,):
-            raise TreeError(f"{argument} must have one value a node, shape ({self.n_nodes},). Got {array.shape}.")
+            raise TreeError(
+                f"{argument} must have one value a node, shape ({self.n_nodes},). Got {array.shape}."
+            )
         if argument == "height" and not np.isfinite(array).all():
             raise TreeError(f"height must be finite. Node {int(np.argmin(np.isfinite(array)))} is not.")
         return _frozen(array)

@@ -1,0 +1,108 @@
+"""Fewer internal nodes: contract those whose contraction loses least."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arbora.tree import _edit_kernels as edit_kernels
+from arbora.tree import _kernels as kernels
+from arbora.tree._cut import joining_heights
+from arbora.tree._edit import keep_internal
+from arbora.tree._tree import Floats, Tree
+
+
+def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str = "dasgupta") -> Tree:
+    """With at most `n_internal` internal nodes, contracting one after the other the one that costs least.
+
+    Contracting node v hands its children to its parent p. Write cross(v) for the similarity of the pairs that meet
+    at v.
+
+    Parameters
+    ----------
+    tree : Tree
+    n_internal : int
+        How many internal nodes may remain; a tree with no more comes back as it is.
+    similarity : similarity, optional
+        With `cross` (any kind), and `degrees` (a graph) for ``objective="tsd"``. Without one, all pairs count
+        alike and nodes are valued by their height: the total change of cophenetic distances is kept small (the
+        number of leaves serves where the tree has no heights).
+    objective : {"dasgupta", "tsd"}
+        - ``"dasgupta"``: cross(v) * (leaves below p - leaves below v) is added to the Dasgupta cost.
+        - ``"tsd"``: the tree sampling divergence, the sum of p log(p / q) over internal nodes, falls, because p
+          (share of the edge weight that meets at a node) and q (the same for pairs drawn by degree, a leaf's pair
+          with itself left out) add up in the merged node.
+
+    Returns
+    -------
+    Tree
+        Over the same leaves; the nodes that remain keep height, support and name.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> Tree.from_newick("(((a:1,b:1):1,c:2):7,(d:3,e:3):6);").compress(3).to_newick(lengths=False)
+    '((a,b,c),(d,e));'
+    """
+    if isinstance(n_internal, bool) or not isinstance(n_internal, (int, np.integer)):
+        raise TypeError(f"n_internal must be an int. Got {n_internal!r}.")
+    if n_internal < 1:
+        raise ValueError(f"n_internal must be at least 1 (the root). Got {n_internal}.")
+    if objective not in ("dasgupta", "tsd"):
+        raise ValueError(f"objective must be 'dasgupta' or 'tsd'. Got {objective!r}.")
+    _check_similarity(tree, similarity, objective)
+    if tree.n_internal <= n_internal:
+        return tree
+    if objective == "tsd":
+        weight, level, code = *_sampling_shares(tree, similarity), edit_kernels.SAMPLING_DIVERGENCE
+    else:
+        weight, level, code = *_pair_weights(tree, similarity), edit_kernels.DASGUPTA
+    keep = edit_kernels.contract_greedily(tree.parent, tree.n_leaves, weight, level, code, int(n_internal))
+    return keep_internal(tree, keep)
+
+
+def _check_similarity(tree: Tree, similarity: Any, objective: str) -> None:
+    if similarity is None and objective == "tsd":
+        raise ValueError("objective='tsd' needs similarity=, a graph: see arbora.similarity.graph.")
+    if similarity is None:
+        return
+    wanted = ["cross", "degrees"] if objective == "tsd" else ["cross"]
+    for attribute in wanted:
+        if not hasattr(similarity, attribute):
+            raise TypeError(
+                f"objective={objective!r} needs a similarity with {attribute!r} (see arbora.similarity). "
+                f"Got {type(similarity).__name__}."
+            )
+    n_points = getattr(similarity, "n_points", tree.n_leaves)
+    if n_points != tree.n_leaves:
+        raise ValueError(f"similarity has {n_points} points, the tree {tree.n_leaves} leaves.")
+
+
+def _pair_weights(tree: Tree, similarity: Any) -> tuple[Floats, Floats]:
+    """Per node: weight of the pairs that meet there, and what each unit of it costs."""
+    weight = np.zeros(tree.n_nodes)
+    if similarity is not None:
+        weight[tree.n_leaves :] = similarity.cross(tree)
+        return weight, tree.sizes.astype(np.float64)
+    weight[tree.n_leaves :] = _pairs_meeting(tree, tree.sizes.astype(np.float64)) / 2
+    level = joining_heights(tree)
+    level[: tree.n_leaves] = 0.0
+    return weight, np.where(np.isfinite(level), level, 0.0)
+
+
+def _sampling_shares(tree: Tree, graph: Any) -> tuple[Floats, Floats]:
+    """Per node: p from edges, q from degrees. Constant factors do not change which contraction loses least."""
+    p, q, mass = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    cross = np.asarray(graph.cross(tree), dtype=np.float64)
+    p[tree.n_leaves :] = cross / max(cross.sum(), np.finfo(float).tiny)
+    degrees = np.asarray(graph.degrees, dtype=np.float64)
+    mass[: tree.n_leaves] = degrees / max(degrees.sum(), np.finfo(float).tiny)
+    q[tree.n_leaves :] = _pairs_meeting(tree, kernels.sum_to_root(tree.parent, mass))
+    return p, q
+
+
+def _pairs_meeting(tree: Tree, mass: Floats) -> Floats:
+    """Per internal node, the sum of mass_i * mass_j over the ordered pairs of leaves whose LCA it is."""
+    within_children = np.bincount(tree.parent[:-1], weights=mass[:-1] ** 2, minlength=tree.n_nodes)
+    return np.maximum(mass[tree.n_leaves :] ** 2 - within_children[tree.n_leaves :], 0.0)

@@ -1,0 +1,263 @@
+"""Flat clusterings of a tree, and the upper part of a tree as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arbora.tree import _edit_kernels as edit_kernels
+from arbora.tree import _kernels as kernels
+from arbora.tree._edit import rebuilt
+from arbora.tree._tree import Floats, Ints, Tree
+
+
+class Level(NamedTuple):
+    """A cut that `Tree.levels` proposes."""
+
+    n_clusters: int
+    labels: Ints
+    nodes: Ints
+    gap: float
+
+
+class SplitOrder(NamedTuple):
+    """The order in which nodes are split from the root down.
+
+    Splitting ``nodes[:t]`` leaves ``n_clusters[t]`` clusters; ``height[t]`` is that of the next split.
+    """
+
+    nodes: Ints
+    n_clusters: Ints
+    height: Floats
+
+    def n_splits(self, n_clusters: int) -> int:
+        """How many splits leave exactly so many clusters; raises where an n-ary split jumps over the number."""
+        splits = int(np.searchsorted(self.n_clusters, n_clusters))
+        if self.n_clusters[splits] != n_clusters:
+            fewer, more = self.n_clusters[splits - 1], self.n_clusters[splits]
+            raise ValueError(
+                f"The split of node {self.nodes[splits - 1]} leads from {fewer} to {more} clusters, so there is no cut "
+                f"into n_clusters={n_clusters}. Ask for {fewer} or {more}, or cut tree.binarize()."
+            )
+        return splits
+
+
+def joining_heights(tree: Tree) -> Floats:
+    """Height at which the leaves below each node have all joined: that of the highest join below.
+
+    Without heights the number of leaves serves. Leaves and unary nodes join nothing; a leaf has height -inf.
+    """
+    if tree.height is None:
+        return tree.sizes.astype(np.float64)
+    height = np.full(tree.n_nodes, -np.inf)
+    joins = tree.n_leaves + np.flatnonzero(tree.n_children >= 2)
+    height[joins] = tree.height[joins]
+    return kernels.max_to_root(tree.parent, height)
+
+
+def split_order(tree: Tree) -> SplitOrder:
+    """Highest node first; of equally high ones the largest number, so that parents come before children."""
+    height = joining_heights(tree)[tree.n_leaves :][::-1]
+    ranked = np.argsort(-height, kind="stable")
+    nodes = tree.root - ranked
+    added = tree.n_children[nodes - tree.n_leaves] - 1
+    return SplitOrder(nodes, np.concatenate([[1], 1 + np.cumsum(added)]), np.append(height[ranked], -np.inf))
+
+
+def cut(
+    tree: Tree,
+    n_clusters: int | None = None,
+    *,
+    height: float | None = None,
+    max_size: int | None = None,
+    min_size: int | None = None,
+) -> Ints:
+    """Flat cluster label of each leaf, by exactly one criterion; see `Tree.cut`."""
+    return _clusters(tree, n_clusters, height=height, max_size=max_size, min_size=min_size)[0]
+
+
+def cut_nodes(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> Ints:
+    """The nodes that stand for the clusters of `cut`, in label order."""
+    return _clusters(tree, n_clusters, **criterion)[1]
+
+
+def _clusters(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> tuple[Ints, Ints]:
+    return edit_kernels.name_clusters(tree.parent, tree.n_leaves, _split_nodes(tree, n_clusters, **criterion))
+
+
+def _split_nodes(
+    tree: Tree,
+    n_clusters: int | None = None,
+    *,
+    height: float | None = None,
+    max_size: int | None = None,
+    min_size: int | None = None,
+) -> np.ndarray:
+    """Which nodes a criterion takes apart: bool[n_nodes]."""
+    criteria = {"n_clusters": n_clusters, "height": height, "max_size": max_size, "min_size": min_size}
+    given = [key for key, value in criteria.items() if value is not None]
+    if len(given) != 1:
+        raise ValueError(
+            f"cut() takes exactly one of {', '.join(criteria)}. Got {' and '.join(given) or 'none'}."
+        )
+    if height is not None:
+        return joining_heights(tree) > _checked_height(tree, height)
+    bound = _checked_count(tree, given[0], criteria[given[0]])
+    if max_size is not None:
+        return tree.sizes > bound
+    if min_size is not None:
+        return edit_kernels.split_above_size(tree.parent, tree.n_leaves, tree.sizes, bound)
+    order = split_order(tree)
+    return _first_splits(tree, order, order.n_splits(bound))
+
+
+def _first_splits(tree: Tree, order: SplitOrder, n_splits: int) -> np.ndarray:
+    is_split = np.zeros(tree.n_nodes, dtype=np.bool_)
+    is_split[order.nodes[:n_splits]] = True
+    return is_split
+
+
+def _checked_count(tree: Tree, argument: str, value: Any) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{argument} must be an int. Got {value!r}.")
+    if argument == "max_size" and value >= 1:
+        return int(value)
+    if not 1 <= value <= tree.n_leaves:
+        raise ValueError(f"{argument} must lie in [1, n_leaves={tree.n_leaves}]. Got {value!r}.")
+    return int(value)
+
+
+def _checked_height(tree: Tree, height: Any) -> float:
+    if tree.height is None:
+        raise ValueError("This tree has no heights to cut at. Cut it by n_clusters, max_size or min_size.")
+    try:
+        value = float(height)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"height must be a number. Got {height!r}.") from error
+    if np.isnan(value):
+        raise ValueError("height must be a number. Got NaN.")
+    return value
+
+
+def flat_clusterings(tree: Tree, n_clusters: Sequence[int] | None = None) -> Iterator[tuple[int, Ints]]:
+    """Iterate over (n_clusters, labels) along the tree, coarse to fine: all of them, or those asked for.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> for k, labels in Tree.from_newick("((a,b),(c,d,e));").flat_clusterings():
+    ...     print(k, labels)
+    1 [0 0 0 0 0]
+    2 [0 0 1 1 1]
+    4 [0 0 1 2 3]
+    5 [0 1 2 3 4]
+    """
+    order = split_order(tree)
+    if n_clusters is None:
+        counts = np.unique(order.n_clusters).tolist()
+    else:
+        counts = sorted({_checked_count(tree, "n_clusters", k) for k in n_clusters})
+    splits = [order.n_splits(k) for k in counts]  # raises here, not at the first iteration
+    return _iterate_clusterings(tree, order, counts, splits)
+
+
+def _iterate_clusterings(
+    tree: Tree, order: SplitOrder, counts: list[int], splits: list[int]
+) -> Iterator[tuple[int, Ints]]:
+    for k, n_splits in zip(counts, splits):
+        is_split = _first_splits(tree, order, n_splits)
+        yield k, edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)[0]
+
+
+def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Level]:
+    """The cuts before the largest gaps in height, coarse to fine.
+
+    The gap of a cut is the height of the last split it makes less that of the highest split it does not make: how
+    far the cut could move without a change. Without heights, numbers of leaves serve. The trivial cuts (one
+    cluster, every leaf its own) and cuts between equal heights are never proposed, so fewer than `max_levels`
+    can come back.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> import scipy.cluster.hierarchy as sch
+    >>> tree = Tree.from_linkage(sch.linkage([[0], [1], [10], [11], [100], [103]], "average"))
+    >>> [(level.n_clusters, round(level.gap, 1)) for level in tree.levels(2)]
+    [(2, 86.0), (3, 7.0)]
+    """
+    if isinstance(max_levels, bool) or not isinstance(max_levels, (int, np.integer)):
+        raise TypeError(f"max_levels must be an int. Got {max_levels!r}.")
+    if max_levels < 1:
+        raise ValueError(f"max_levels must be at least 1. Got {max_levels}.")
+    most = tree.n_leaves - 1 if max_clusters is None else _checked_count(tree, "max_clusters", max_clusters)
+    order = split_order(tree)
+    gaps = order.height[:-2] - order.height[1:-1] if len(order.height) > 2 else np.empty(0)
+    n_clusters = order.n_clusters[1 : 1 + len(gaps)]
+    proposed = np.flatnonzero((gaps > 0) & (n_clusters >= 2) & (n_clusters <= most))
+    best = np.sort(proposed[np.argsort(-gaps[proposed], kind="stable")][:max_levels])
+    found = []
+    for k in best:
+        is_split = _first_splits(tree, order, k + 1)
+        labels, nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)
+        found.append(Level(len(nodes), labels, nodes, float(gaps[k])))
+    return found
+
+
+def prune(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> Tree:
+    """The upper part as a tree: the clusters of a cut become its leaves, in label order.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> Tree.from_newick("((a,b)birds,(c,d,e)fish)animals;").prune(n_clusters=2).to_newick()
+    '(birds,fish)animals;'
+    """
+    is_split = _split_nodes(tree, n_clusters, **criterion)
+    nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)[1]
+    source = np.concatenate([nodes, np.flatnonzero(is_split)])
+    number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)  # the last entry answers for the root's parent, -1
+    number[source] = np.arange(len(source))
+    order = None if tree._order is None else np.argsort(tree.leaf_start[nodes])
+    return rebuilt(tree, number[tree.parent[source]], len(nodes), source, order=order)
+
+
+def taxonomy(tree: Tree, n_clusters: Sequence[int]) -> Tree:
+    """N-ary tree over the same leaves with exactly these numbers of clusters at its levels.
+
+    Level d, the nodes at depth d below the root, is the cut into ``n_clusters[d - 1]`` clusters; the leaves come
+    below the last level. A cluster that the next level does not split has a single child there, so that every
+    level is complete; `collapse_unary` removes these.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> tree = Tree.from_newick("(((a,b),(c,d)),((e,f),g));")
+    >>> tree.taxonomy([2, 4]).to_newick()
+    '(((a,b),(c,d)),((e,f),(g)));'
+    """
+    counts = [_checked_count(tree, "n_clusters", k) for k in n_clusters]
+    if not counts or any(fine <= coarse for coarse, fine in zip(counts, counts[1:])):
+        raise ValueError(f"n_clusters must be a list of increasing numbers of clusters. Got {counts}.")
+    order = split_order(tree)
+    source, parents = [np.arange(tree.n_leaves)], []
+    first, labels_below = 0, np.arange(tree.n_leaves)  # `first`: number of the first node of the level below
+    inner = [k for k in counts if 1 < k < tree.n_leaves]  # the root is the level of 1, the leaves that of n
+    for k in reversed(inner):
+        is_split = _first_splits(tree, order, order.n_splits(k))
+        labels, nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)
+        label_of_below = np.empty(len(source[-1]), dtype=np.int64)
+        label_of_below[labels_below] = labels
+        first += len(source[-1])
+        parents.append(first + label_of_below)
+        source.append(nodes)
+        labels_below = labels
+    if tree.n_leaves > 1:
+        parents.append(np.full(len(source[-1]), first + len(source[-1])))
+        source.append(np.array([tree.root]))
+    leaf_order = None if tree._order is None else tree.leaf_order
+    parent = np.concatenate([*parents, [-1]]).astype(np.int64)
+    nodes = np.concatenate(source)
+    stands_for_leaf = (nodes < tree.n_leaves) & (np.arange(len(nodes)) >= tree.n_leaves)
+    return rebuilt(tree, parent, tree.n_leaves, nodes, order=leaf_order, added=stands_for_leaf)

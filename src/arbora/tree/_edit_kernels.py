@@ -1,0 +1,240 @@
+"""Loops that cut, split and contract trees."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+DASGUPTA, SAMPLING_DIVERGENCE = 0, 1  # what a contraction is charged by: see `contract_greedily`
+MAX_EXACT_SIBLINGS = 64  # parents with more internal children reprice them when they come up, not at once
+
+
+@njit(cache=True)
+def name_clusters(parent, n_leaves, is_split):
+    """Labels of the leaves, and the cluster node of each label, when the nodes `is_split` are taken apart.
+
+    `is_split` must be closed upwards: a node is split only if its parent is.
+    """
+    n_nodes = parent.shape[0]
+    cluster = np.empty(n_nodes, dtype=np.int64)  # the highest unsplit node above or at each node
+    for node in range(n_nodes - 1, -1, -1):
+        above = parent[node]
+        cluster[node] = node if above < 0 or is_split[above] else cluster[above]
+    label_of_node = np.full(n_nodes, -1, dtype=np.int64)
+    labels = np.empty(n_leaves, dtype=np.int64)
+    nodes = np.empty(n_leaves, dtype=np.int64)
+    n_clusters = 0
+    for leaf in range(n_leaves):
+        node = cluster[leaf]
+        if label_of_node[node] < 0:
+            label_of_node[node] = n_clusters
+            nodes[n_clusters] = node
+            n_clusters += 1
+        labels[leaf] = label_of_node[node]
+    return labels, nodes[:n_clusters].copy()
+
+
+@njit(cache=True)
+def split_above_size(parent, n_leaves, size, min_size):
+    """Nodes to split so that every cluster keeps `min_size` leaves and no further split is possible."""
+    n_nodes = parent.shape[0]
+    smallest = np.full(n_nodes, n_leaves + 1, dtype=np.int64)  # smallest child
+    for node in range(n_nodes - 1):
+        smallest[parent[node]] = min(smallest[parent[node]], size[node])
+    is_split = np.zeros(n_nodes, dtype=np.bool_)
+    for node in range(n_nodes - 1, n_leaves - 1, -1):
+        above = parent[node]
+        is_split[node] = smallest[node] >= min_size and (above < 0 or is_split[above])
+    return is_split
+
+
+@njit(cache=True)
+def pair_children(n_leaves, offsets, index):
+    """Binary tree in which each node's children are joined in pairs, round by round.
+
+    Returns the new parents, the old node each new node came from, and whether it was added.
+    """
+    n_new = max(2 * n_leaves - 1, 1)
+    parent = np.full(n_new, -1, dtype=np.int64)
+    source = np.arange(n_new)
+    added = np.zeros(n_new, dtype=np.bool_)
+    number = np.arange(n_leaves + offsets.shape[0] - 1)  # new number of each old node
+    queue = np.empty(n_leaves, dtype=np.int64)
+    made = n_leaves
+    for slot in range(offsets.shape[0] - 1):
+        waiting = offsets[slot + 1] - offsets[slot]
+        for k in range(waiting):
+            queue[k] = number[index[offsets[slot] + k]]
+        while waiting > 1:
+            kept = 0
+            for k in range(0, waiting - 1, 2):
+                parent[queue[k]] = made
+                parent[queue[k + 1]] = made
+                source[made] = n_leaves + slot
+                added[made] = waiting > 2
+                queue[kept] = made
+                kept += 1
+                made += 1
+            if waiting % 2 == 1:
+                queue[kept] = queue[waiting - 1]
+                kept += 1
+            waiting = kept
+        number[n_leaves + slot] = queue[0]
+    return parent, source, added
+
+
+@njit(cache=True)
+def current_parent(above, node):
+    """The node that now stands for `node` after contractions, with path halving."""
+    while above[node] != node:
+        above[node] = above[above[node]]
+        node = above[node]
+    return node
+
+
+@njit(cache=True)
+def divergence_term(p, q):
+    """P log(p / q), 0 where p is 0 (and where q is: the pair of a single leaf with itself)."""
+    return p * np.log(p / q) if p > 0.0 and q > 0.0 else 0.0
+
+
+@njit(cache=True)
+def contraction_loss(objective, weight, level, node, above):
+    """What contracting `node` into `above` costs now.
+
+    DASGUPTA: the pairs that meet at `node` (`weight`) now meet at `above`: weight times the rise in `level`.
+    SAMPLING_DIVERGENCE: `weight` is p, `level` is q of each node, and both add up in the merged node.
+    """
+    if objective == DASGUPTA:
+        return weight[node] * (level[above] - level[node])
+    apart = divergence_term(weight[node], level[node]) + divergence_term(weight[above], level[above])
+    return apart - divergence_term(weight[node] + weight[above], level[node] + level[above])
+
+
+@njit(cache=True)
+def sift_up(keys, items, k):
+    """Restore a binary min-heap after its entry k became smaller."""
+    key, item = keys[k], items[k]
+    while k > 0:
+        up = (k - 1) // 2
+        if keys[up] <= key:
+            break
+        keys[k], items[k] = keys[up], items[up]
+        k = up
+    keys[k], items[k] = key, item
+
+
+@njit(cache=True)
+def sift_down(keys, items, k, length):
+    """Restore a binary min-heap after its entry k became larger."""
+    key, item = keys[k], items[k]
+    while 2 * k + 1 < length:
+        down = 2 * k + 1
+        if down + 1 < length and keys[down + 1] < keys[down]:
+            down += 1
+        if keys[down] >= key:
+            break
+        keys[k], items[k] = keys[down], items[down]
+        k = down
+    keys[k], items[k] = key, item
+
+
+@njit(cache=True)
+def push(keys, items, length, key, item):
+    """Add to a heap that grows when full; returns (keys, items, new length)."""
+    if length == keys.shape[0]:
+        wider_keys, wider_items = np.empty(2 * length), np.empty(2 * length, dtype=np.int64)
+        wider_keys[:length], wider_items[:length] = keys, items
+        keys, items = wider_keys, wider_items
+    keys[length], items[length] = key, item
+    sift_up(keys, items, length)
+    return keys, items, length + 1
+
+
+@njit(cache=True)
+def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
+    """Contract the internal node of least loss into its parent until `n_internal` remain: kept nodes, bool[n_nodes].
+
+    `weight` and `level` (per node, see `contraction_loss`) are changed in place. Every contraction changes the
+    losses of the node contracted into, of its siblings there and of its children. For DASGUPTA losses only grow,
+    so it is exact to reprice a node when it comes up. For SAMPLING_DIVERGENCE they can also fall: the children of
+    the merged node are repriced at once, unless there are more than MAX_EXACT_SIBLINGS.
+    """
+    n_nodes = parent.shape[0]
+    stands_for = np.arange(n_nodes)  # union-find: a contracted node stands for its parent
+    keep = np.ones(n_nodes, dtype=np.bool_)
+    first_child = np.full(
+        n_nodes, -1, dtype=np.int64
+    )  # internal children, as linked lists that can be joined
+    last_child = np.full(n_nodes, -1, dtype=np.int64)
+    next_child = np.full(n_nodes, -1, dtype=np.int64)
+    count = np.zeros(n_nodes, dtype=np.int64)
+    price = np.full(n_nodes, np.inf)
+    n_candidates = max(n_nodes - 1 - n_leaves, 0)
+    keys, items = np.empty(n_candidates + 16), np.empty(n_candidates + 16, dtype=np.int64)
+    for k in range(n_candidates):
+        node = n_leaves + k
+        above = parent[node]
+        price[node] = contraction_loss(objective, weight, level, node, above)
+        keys[k], items[k] = price[node], node
+        next_child[node] = first_child[above]
+        first_child[above] = node
+        if last_child[above] < 0:
+            last_child[above] = node
+        count[above] += 1
+    for k in range(n_candidates // 2 - 1, -1, -1):
+        sift_down(keys, items, k, n_candidates)
+    length, remaining = n_candidates, n_nodes - n_leaves
+    while remaining > n_internal and length > 0:
+        key, node = keys[0], items[0]
+        length -= 1
+        keys[0], items[0] = keys[length], items[length]
+        sift_down(keys, items, 0, length)
+        if not keep[node] or key != price[node]:
+            continue  # contracted already, or an entry from before a repricing
+        above = current_parent(stands_for, parent[node])
+        now = contraction_loss(objective, weight, level, node, above)
+        if now > key:
+            price[node] = now
+            keys, items, length = push(keys, items, length, now, node)
+            continue
+        keep[node] = False
+        stands_for[node] = above
+        remaining -= 1
+        weight[above] += weight[node]
+        if objective == SAMPLING_DIVERGENCE:
+            level[above] += level[node]
+        if first_child[node] >= 0:  # the children of `node` join those of `above`
+            next_child[last_child[node]] = first_child[above]
+            first_child[above] = first_child[node]
+            if last_child[above] < 0:
+                last_child[above] = last_child[node]
+        count[above] += count[node] - 1
+        if objective == DASGUPTA:
+            continue
+        if parent[above] >= 0:
+            higher = current_parent(stands_for, parent[above])
+            now = contraction_loss(objective, weight, level, above, higher)
+            if now < price[above]:
+                price[above] = now
+                keys, items, length = push(keys, items, length, now, above)
+        if count[above] > MAX_EXACT_SIBLINGS:
+            continue
+        before, child = -1, first_child[above]
+        while child >= 0:
+            following = next_child[child]
+            if not keep[child]:  # drop contracted nodes from the list on the way
+                if before < 0:
+                    first_child[above] = following
+                else:
+                    next_child[before] = following
+                if following < 0:
+                    last_child[above] = before
+            else:
+                before = child
+                now = contraction_loss(objective, weight, level, child, above)
+                if now < price[child]:
+                    price[child] = now
+                    keys, items, length = push(keys, items, length, now, child)
+            child = following
+    return keep
