@@ -23,6 +23,7 @@ _PACKAGES = (
     "view",
 )
 _HOME_OF_NAME = {
+    "L2H": "arbora.logits",
     "Tree": "arbora.tree",
 }
 

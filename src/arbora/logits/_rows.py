@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,6 +117,12 @@ class Rows:
         """Number of columns."""
         return self.array.shape[1]
 
+    def slice(self, start: int, stop: int) -> Rows:
+        """Some of the rows."""
+        part = copy(self)
+        part.array = self.array[start:stop]
+        return part
+
     def _buffers(self) -> tuple[NDArray[Any], NDArray[Any]]:
         bits = np.int64 if self.work_dtype == np.float64 else np.int32
         return np.empty(self.n_classes, self.work_dtype), np.empty(self.n_classes, bits)
@@ -122,7 +130,7 @@ class Rows:
     def _spans(self, first: int, last: int) -> list[tuple[int, int]]:
         wanted = max(1, (last - first) * self.n_classes // _NUMBERS_WORTH_A_THREAD)
         edges = np.linspace(first, last, min(self.n_threads, wanted) + 1).astype(np.int64)
-        return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:])]
+        return [(int(a), int(b)) for a, b in pairwise(edges)]
 
     def _run(self, job: Callable[[int, int], Any], first: int, last: int) -> list[Any]:
         """`job(start, stop)` over first..last-1, shared among threads (kernels release the interpreter's lock)."""
