@@ -1,0 +1,153 @@
+"""The fused engine: leaves on a circle of the disk, closed-form gradients, plain Adam on the angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arbora.hyperbolic.hyphc import _kernels as kernels
+from arbora.hyperbolic.hyphc._kernels import Circle, Schedule
+from arbora.hyperbolic.hyphc.triples import TripleSampler, arrays_of, weigh
+
+_BLOCKS = 8  # parts of a batch that may run at the same time; fixed, so that results do not depend on threads
+_PARALLEL_FROM = 4096  # smaller batches are done before other threads have woken up
+
+
+def circle_loss(
+    theta: ArrayLike, triples: ArrayLike, weights: ArrayLike, *, radius: float, temperature: float
+) -> tuple[float, NDArray[np.float64], float]:
+    """HypHC's loss (the sum over triples in Eq. 9) on a circle, and its gradient.
+
+    Parameters
+    ----------
+    theta : array-like of float, shape (n,)
+        Angle of each leaf.
+    triples : array-like of int, shape (t, 3)
+    weights : array-like of float, shape (t, 3)
+        Similarities (w_ij, w_ik, w_jk).
+    radius : float
+        Hyperbolic distance of the leaves from the origin.
+    temperature : float
+
+    Returns
+    -------
+    loss : float
+    gradient : ndarray of shape (n,)
+        In the angles.
+    radius_gradient : float
+
+    Examples
+    --------
+    >>> from arbora.hyperbolic.hyphc.circle import circle_loss
+    >>> theta, triples, weights = [0.0, 0.5, 3.0], [[0, 1, 2]], [[1.0, 0.2, 0.1]]
+    >>> loss, gradient, _ = circle_loss(theta, triples, weights, radius=2, temperature=1)
+    >>> round(loss, 4)
+    0.6218
+    """
+    theta = np.asarray(theta, dtype=np.float64)
+    gradient = np.zeros(len(theta) + 1)
+    loss = kernels.add_gradients(
+        half_angles(theta),
+        np.ascontiguousarray(triples, dtype=np.int64),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        float(radius),
+        float(temperature),
+        gradient,
+    )
+    return loss, gradient[:-1], gradient[-1]
+
+
+def half_angles(theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cosine and sine of half of each angle, float64[n, 2]."""
+    return np.column_stack([np.cos(theta / 2), np.sin(theta / 2)])
+
+
+class CircleEngine:
+    """Trains angles; one call of `run_epoch` per epoch.
+
+    Parameters
+    ----------
+    sampler : TripleSampler
+    theta : ndarray of shape (n,)
+        Angles to start from.
+    schedule : Schedule
+    n_epochs : int
+        Over how many epochs the schedule stretches.
+    batch_size : int
+    """
+
+    def __init__(
+        self,
+        sampler: TripleSampler,
+        theta: NDArray[np.float64],
+        schedule: Schedule,
+        *,
+        n_epochs: int,
+        batch_size: int,
+    ) -> None:
+        n = len(theta)
+        self._sampler = sampler
+        self._weights = arrays_of(sampler.similarity)
+        self._schedule = schedule
+        self._n_epochs = n_epochs
+        self._batch = batch_size
+        self._circle = Circle(
+            np.array(theta, dtype=np.float64),
+            half_angles(theta),
+            np.zeros(n + 1),
+            np.zeros(n + 1),
+            np.array([schedule.radius[0], 0.0]),
+        )
+
+    @property
+    def theta(self) -> NDArray[np.float64]:
+        """Angles, in [0, 2π)."""
+        return np.mod(self._circle.theta, 2 * math.pi)
+
+    @property
+    def radius(self) -> float:
+        """Hyperbolic distance of the leaves from the origin."""
+        if self._schedule.learn_radius:
+            return float(self._circle.scalars[0])
+        return self._schedule.radius[1]
+
+    @property
+    def embedding(self) -> NDArray[np.float64]:
+        """Points of the disk, float64[n, 2]."""
+        theta = self._circle.theta
+        return math.tanh(self.radius / 2) * np.column_stack([np.cos(theta), np.sin(theta)])
+
+    def run_epoch(self, epoch: int) -> float:
+        """Train on the triples of one epoch; the mean loss of a triple."""
+        done, total = 0, 0.0
+        for draw, count in self._sampler.passes(epoch):
+            parts = np.array([done, done + count]) / self._sampler.n_triples
+            progress = tuple((epoch + parts) / self._n_epochs)
+            total += self._train(draw, count, progress)
+            done += count
+        return total / done
+
+    def _train(self, draw: Any, count: int, progress: tuple[float, float]) -> float:
+        if self._weights is None:
+            return self._train_by_pairs(draw, count, progress)
+        arguments = (self._circle, draw, self._weights, self._schedule, 0, count, self._batch, progress)
+        if self._batch < _PARALLEL_FROM:
+            return kernels.train(*arguments)
+        return kernels.train_parallel(*arguments, _BLOCKS)
+
+    def _train_by_pairs(self, draw: Any, count: int, progress: tuple[float, float]) -> float:
+        """The same steps for a similarity that only answers `pairs`."""
+        gradients = np.zeros((1, len(self._circle.theta) + 1))
+        total = 0.0
+        for first in range(0, count, self._batch):
+            size = min(self._batch, count - first)
+            done = progress[0] + (progress[1] - progress[0]) * first / count
+            rate, temperature, radius = kernels.plan(self._schedule, done, self._circle.scalars[0])
+            triples = kernels.draw_triples(draw, first, size)
+            w = weigh(self._sampler.similarity, triples)
+            total += kernels.add_gradients(self._circle.half, triples, w, radius, temperature, gradients[0])
+            kernels.move(self._circle, gradients, size, rate, self._schedule.learn_radius)
+        return total
