@@ -46,7 +46,7 @@ def end_of_comment(text, position):
 
 @njit(cache=True)
 def end_of_quote(text, position):
-    """Position of the quote that ends the label opened at `position` (two quotes stand for one); -1 if none does."""
+    """Position of the quote that ends the label opened at `position` (two stand for one); -1 if none does."""
     k = position + 1
     while k < text.shape[0]:
         if text[k] == QUOTE:
@@ -66,7 +66,7 @@ def end_of_word(text, position):
         byte = text[k]
         if OPEN <= byte <= CLOSE or byte == COMMA or COLON_SIGN <= byte <= END:
             break
-        if byte == QUOTE or byte == COMMENT or byte == COMMENT_END:
+        if byte in (QUOTE, COMMENT, COMMENT_END):
             break
         k += 1
     while is_blank(text[k - 1]):
@@ -78,8 +78,8 @@ def end_of_word(text, position):
 def scan_newick(text, n_nodes):
     """Nodes of a Newick text in order of appearance: (problem, position, parent, spans, is_inner, closed).
 
-    `n_nodes` is an upper bound (opening brackets + commas + 1). ``spans[v]`` holds where label and length of node v
-    begin and end; ``closed`` lists internal nodes in the order they were closed: children before parents.
+    `n_nodes` is an upper bound (opening brackets + commas + 1). ``spans[v]`` holds where label and length of
+    node v begin and end; ``closed`` lists internal nodes as they were closed: children before parents.
     """
     parent = np.full(n_nodes, -1, dtype=np.int64)
     spans = np.zeros((n_nodes, 4), dtype=np.int64)
@@ -99,7 +99,7 @@ def scan_newick(text, n_nodes):
                 break
             at = after
             continue
-        if seen == COLON and (byte == COMMA or byte == CLOSE or byte == END or byte == COLON_SIGN):
+        if seen == COLON and byte in (COMMA, CLOSE, END, COLON_SIGN):
             problem = NO_LENGTH
             break
         if byte == END:
@@ -133,7 +133,7 @@ def scan_newick(text, n_nodes):
             after += 1
             spans[node, 0], spans[node, 1] = at, after
             seen = LABEL
-        elif byte == OPEN or byte == COMMA or byte == COLON_SIGN or byte == QUOTE or byte == COMMENT_END:
+        elif byte in (OPEN, COMMA, COLON_SIGN, QUOTE, COMMENT_END):
             problem = UNEXPECTED
             break
         elif seen <= CHILDREN or seen == COLON:

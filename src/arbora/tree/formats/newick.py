@@ -27,9 +27,9 @@ _SAME_DEPTH = 1e-9  # leaves whose depths agree to this share of the deepest cou
 def read(text: str, *, support: bool = False) -> Tree:
     """Tree from Newick text; leaves are numbered as they appear.
 
-    Quoted labels, comments in square brackets, branch lengths, unary and n-ary nodes are understood. Underscores in
-    labels stay underscores. Heights come from the branch lengths (a missing one counts as 0): the deepest leaf has
-    height 0. Without any branch length the tree has no heights.
+    Quoted labels, comments in square brackets, branch lengths, unary and n-ary nodes are understood.
+    Underscores in labels stay underscores. Heights come from the branch lengths (a missing one counts as 0):
+    the deepest leaf has height 0. Without any branch length the tree has no heights.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def _error_at(raw: bytes, position: int, what: str) -> FormatError:
 def _labels(raw: bytes, spans: np.ndarray) -> list[str] | None:
     if not (spans[:, 1] > spans[:, 0]).any():
         return None
-    labels = [raw[start:end].decode("utf-8") for start, end in spans.tolist()]
+    # two flat lists, not one of pairs: millions of small lists would keep the garbage collector busy
+    labels = [raw[start:end].decode("utf-8") for start, end in zip(spans[:, 0].tolist(), spans[:, 1].tolist())]
     if b"'" in raw:
         labels = [label[1:-1].replace("''", "'") if label[:1] == "'" else label for label in labels]
     return labels
@@ -111,7 +112,8 @@ def _heights(raw: bytes, spans: np.ndarray, parent: np.ndarray, n_leaves: int) -
         return None
     length = np.zeros(len(parent))
     try:
-        length[:-1][has_length] = [float(raw[start:end]) for start, end in spans[:-1][has_length].tolist()]
+        starts, ends = spans[:-1][has_length].T
+        length[:-1][has_length] = [float(raw[a:b]) for a, b in zip(starts.tolist(), ends.tolist())]
     except ValueError as error:
         raise FormatError(f"Not a Newick tree: a branch length is not a number ({error}).") from error
     if not np.isfinite(length).all():

@@ -1,0 +1,105 @@
+"""The order in which a tree is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.cluster.hierarchy as sch
+from scipy.spatial.distance import pdist, squareform
+
+from arbora.errors import TooLargeError
+from arbora.tree import _kernels as kernels
+from arbora.tree._edit import binarize
+from arbora.tree._tree import Floats, Ints, Tree
+
+MAX_OPTIMAL_LEAVES = 20_000  # optimal ordering works on the full dissimilarity matrix: 3.2 GB at this size
+
+
+def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
+    """The same tree, drawn in another order: nothing changes but the order of siblings.
+
+    Parameters
+    ----------
+    tree : Tree
+    by : {"optimal", "size"} or array-like of shape (n_leaves,)
+        - ``"optimal"``: the order that makes neighbouring leaves most alike in `data` (Bar-Joseph et al.,
+          through SciPy). In an n-ary node the children keep the neighbourhood that `binarize` gives them.
+        - ``"size"``: smaller subtrees first.
+        - weights: siblings by the mean weight of their leaves, ascending.
+    data : array-like or similarity, optional
+        For ``"optimal"``: vectors of shape (n_leaves, n_features), Euclidean; dissimilarities, condensed or as a
+        symmetric matrix with zero diagonal; or an object with ``pairs(i, j)`` such as `arbora.similarity` makes.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> tree = Tree.from_newick("((a,b),(c,d));")
+    >>> tree.reorder([3, 1, 0, 5]).to_newick()
+    '((b,a),(c,d));'
+    >>> tree.reorder("optimal", data=[[2.0], [0.0], [9.0], [3.0]]).to_newick()
+    '((b,a),(d,c));'
+    """
+    if not isinstance(by, str):
+        return tree.replace(order=_order_by_key(tree, _mean_weights(tree, by)))
+    if by == "size":
+        return tree.replace(order=_order_by_key(tree, tree.sizes))
+    if by == "optimal":
+        return tree.replace(order=_optimal_order(tree, data))
+    raise ValueError(f"by must be 'optimal', 'size' or one weight a leaf. Got {by!r}.")
+
+
+def _mean_weights(tree: Tree, weights: Any) -> Floats:
+    weights = np.asarray(weights)
+    if weights.shape != (tree.n_leaves,):
+        raise ValueError(f"by must hold one weight a leaf, shape ({tree.n_leaves},). Got {weights.shape}.")
+    if weights.dtype.kind not in "biuf" or not np.isfinite(weights).all():
+        raise ValueError("by must hold finite numbers.")
+    total = np.zeros(tree.n_nodes)
+    total[: tree.n_leaves] = weights
+    return kernels.sum_to_root(tree.parent, total) / tree.sizes
+
+
+def _order_by_key(tree: Tree, key: np.ndarray) -> Ints:
+    """Leaves depth first with siblings by ascending key (the present order decides between equals)."""
+    nodes = np.arange(tree.root)
+    ranked = np.lexsort((tree.leaf_start[nodes], key[nodes], tree.parent[nodes]))
+    start = kernels.place_leaves(tree.n_leaves, tree.sizes, tree.child_offsets, ranked)
+    return np.argsort(start[: tree.n_leaves], kind="stable")
+
+
+def _optimal_order(tree: Tree, data: Any) -> Ints:
+    if data is None:
+        raise ValueError("by='optimal' needs data=: vectors, dissimilarities or a similarity.")
+    if tree.n_leaves > MAX_OPTIMAL_LEAVES:
+        raise TooLargeError(
+            f"Optimal ordering needs all {tree.n_leaves}^2 dissimilarities; the limit is {MAX_OPTIMAL_LEAVES} leaves. "
+            "Use reorder(weights), e.g. the first principal component of the data."
+        )
+    condensed = _condensed(tree.n_leaves, data)
+    if tree.n_leaves < 3:
+        return np.arange(tree.n_leaves)
+    binary = binarize(tree.replace(height=None))
+    return sch.leaves_list(sch.optimal_leaf_ordering(binary.to_linkage(), condensed)).astype(np.int64)
+
+
+def _condensed(n: int, data: Any) -> Floats:
+    """Condensed dissimilarities from vectors, dissimilarities or a similarity."""
+    if hasattr(data, "pairs"):
+        if data.n_points != n:
+            raise ValueError(f"data has {data.n_points} points, the tree {n} leaves.")
+        similarity = np.asarray(data.pairs(*np.triu_indices(n, 1)), dtype=np.float64)
+        return similarity.max(initial=0.0) - similarity
+    array = np.asarray(data, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("data must be finite.")
+    if array.shape == (n * (n - 1) // 2,):
+        return array
+    if array.ndim != 2 or len(array) != n:
+        raise ValueError(
+            f"data must be vectors of shape ({n}, n_features), or dissimilarities of shape ({n}, {n}) or "
+            f"({n * (n - 1) // 2},). Got shape {array.shape}."
+        )
+    if array.shape == (n, n) and not np.diagonal(array).any() and np.array_equal(array, array.T):
+        return squareform(array, checks=False)
+    return pdist(array)

@@ -1,0 +1,110 @@
+"""iTOL (Interactive Tree Of Life): a Newick file and the annotation files to drop on it."""
+
+from __future__ import annotations
+
+import colorsys
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from arbora.tree._tree import Tree
+
+_GOLDEN_TURN = 0.618034  # steps of this share of the colour wheel keep any number of hues apart
+
+
+def write(
+    tree: Tree, directory: str | PathLike[str], *, labels: Mapping[str, Sequence[Any]] | None = None
+) -> list[Path]:
+    """Write ``tree.nwk``, ``labels.txt`` (where the tree has names) and one colour strip a column.
+
+    Nodes go by their number in the files (``I`` before that of an internal node), so names may hold any
+    character; the label file tells iTOL what to show.
+
+    Parameters
+    ----------
+    tree : Tree
+    directory : path
+        Made if it does not exist; files of the same name are replaced.
+    labels : mapping of str to sequence, optional
+        For each strip its title and one category a leaf.
+
+    Returns
+    -------
+    list of Path
+        The files, the tree first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from arbora import Tree
+    >>> tree = Tree.from_newick("((owl,hen),cod);")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in tree.to_itol(folder, labels={"can fly": ["yes", "no", "no"]})]
+    ['tree.nwk', 'labels.txt', 'strip_can_fly.txt']
+    """
+    columns = _checked_columns(tree, labels)
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    ids = [str(leaf) for leaf in range(tree.n_leaves)]
+    ids += [f"I{node}" for node in range(tree.n_leaves, tree.n_nodes)]
+    contents = {"tree.nwk": tree.replace(name=ids).to_newick() + "\n"}
+    if tree.name is not None:
+        named = [(node_id, _clean(name)) for node_id, name in zip(ids, tree.name) if name]
+        contents["labels.txt"] = _annotation("LABELS", {}, named)
+    for title, values in columns.items():
+        contents[f"strip_{re.sub(r'[^0-9A-Za-z]+', '_', title).strip('_')}.txt"] = _strip(title, values)
+    paths = []
+    for file_name, text in contents.items():
+        path = directory / file_name
+        path.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def _checked_columns(tree: Tree, labels: Mapping[str, Sequence[Any]] | None) -> dict[str, list[str]]:
+    if labels is None:
+        return {}
+    if not isinstance(labels, Mapping):
+        raise TypeError(f"labels must map titles to one category a leaf. Got {type(labels).__name__}.")
+    columns = {str(title): [_clean(str(value)) for value in values] for title, values in labels.items()}
+    for title, values in columns.items():
+        if len(values) != tree.n_leaves:
+            raise ValueError(f"labels[{title!r}] must have n_leaves={tree.n_leaves} entries. Got {len(values)}.")
+    files = {re.sub(r"[^0-9A-Za-z]+", "_", title).strip("_") for title in columns}
+    if len(files) != len(columns) or "" in files:
+        raise ValueError(f"labels must have titles that differ in letters or digits. Got {list(columns)}.")
+    return columns
+
+
+def _strip(title: str, values: list[str]) -> str:
+    categories = list(dict.fromkeys(values))
+    colours = {category: _colour(k) for k, category in enumerate(categories)}
+    settings = {
+        "DATASET_LABEL": _clean(title),
+        "COLOR": colours[categories[0]],
+        "LEGEND_TITLE": _clean(title),
+        "LEGEND_SHAPES": "\t".join("1" for _ in categories),
+        "LEGEND_COLORS": "\t".join(colours.values()),
+        "LEGEND_LABELS": "\t".join(categories),
+    }
+    rows = [(str(leaf), f"{colours[value]}\t{value}") for leaf, value in enumerate(values)]
+    return _annotation("DATASET_COLORSTRIP", settings, rows)
+
+
+def _annotation(kind: str, settings: dict[str, str], rows: list[tuple[str, str]]) -> str:
+    head = [kind, "SEPARATOR TAB", *(f"{key}\t{value}" for key, value in settings.items()), "DATA"]
+    return "\n".join([*head, *(f"{node_id}\t{value}" for node_id, value in rows)]) + "\n"
+
+
+def _clean(text: str) -> str:
+    """Without tabs and line breaks, which separate fields and rows."""
+    return re.sub(r"[\t\r\n]+", " ", text)
+
+
+def _colour(k: int) -> str:
+    """Distinct colours: hues by the golden ratio, lightness in three steps."""
+    hue, lightness = (k * _GOLDEN_TURN) % 1.0, (0.45, 0.62, 0.32)[k % 3]
+    red, green, blue = colorsys.hls_to_rgb(hue, lightness, 0.65)
+    return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
