@@ -174,7 +174,7 @@ DISTANCES = np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]])
         (lambda t: cohen_addad_value(t), TypeError, r"exactly one"),
         (lambda t: cohen_addad_value(t, DISTANCES, similarity=sp.eye_array(3)), TypeError, r"exactly one"),
         (lambda t: cohen_addad_value(t, ab.similarity.dense(np.ones((3, 3)))), TypeError, r"as similarity="),
-        (lambda t: cohen_addad_value(t, DISTANCES[:2]), ValueError, r"shape \(3, 3\).*Got \(2, 3\)"),
+        (lambda t: cohen_addad_value(t, DISTANCES[:2]), ValueError, r"shape \(3, 3\).*Got shape \(2, 3\)"),
         (lambda t: cohen_addad_value(t, [1.0, 2]), ValueError, r"= 3 entries. Got 2"),
         (lambda t: cohen_addad_value(t, np.triu(DISTANCES)), ValueError, r"symmetric"),
         (lambda t: cohen_addad_value(t, DISTANCES * np.nan), ValueError, r"finite"),

@@ -32,7 +32,8 @@ def as_similarity(sim: Any, argument: str = "sim") -> Similarity:
         return sim
     raise TypeError(
         f"{argument} must be a similarity or a sparse adjacency. Got {type(sim).__name__}. "
-        f"Wrap a matrix of similarities with arbora.similarity.dense(W), vectors with arbora.similarity.cosine(X)."
+        f"Wrap a matrix of similarities with arbora.similarity.dense(W), "
+        f"vectors with arbora.similarity.cosine(X)."
     )
 
 
@@ -115,7 +116,7 @@ def as_leaf_of_point(leaf_of_point: ArrayLike | None, tree: Tree, n_points: int)
         )
     if len(leaves) != n_points:
         raise ValueError(f"leaf_of_point and y must be equally long. Got {len(leaves)} and {n_points}.")
-    if leaves.size and not (0 <= leaves.min() and leaves.max() < tree.n_leaves):
+    if leaves.size and (leaves.min() < 0 or leaves.max() >= tree.n_leaves):
         raise ValueError(
             f"leaf_of_point must lie in [0, n_leaves={tree.n_leaves}). Got {leaves.min()}..{leaves.max()}."
         )

@@ -8,10 +8,11 @@ from numba import njit, prange
 
 @njit(cache=True)
 def independent_meeting(parent, leaf_law):
-    """Law of the LCA of two leaves drawn independently: float64[n_internal]; one leaf twice meets at its parent.
+    """Law over the internal nodes of the LCA of two leaves drawn independently.
 
-    Siblings are added one after the other, 2 * mass * (mass of those before): every term is positive, so
-    nothing cancels as it would in mass(v)^2 minus the squares of the children.
+    One leaf drawn twice meets at its parent. Siblings are added one after the other, 2 * mass * (mass of
+    those before): every term is positive, so nothing cancels as it would in mass(v)^2 minus the squares of
+    the children.
     """
     n_leaves = leaf_law.shape[0]
     mass = np.zeros(parent.shape[0])
@@ -31,8 +32,8 @@ def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
     """Sum, over the pairs of points of one class, of that class's share below their LCA.
 
     Items (class, leaf) come class by class in leaf order, `count` points each; `joined[k]` is the LCA of the
-    leaves of items k and k+1. A stack holds the open LCAs of the class, lowest on top: the virtual tree of its
-    leaves is walked without being built. O(number of items).
+    leaves of items k and k+1. A stack holds the open LCAs of the class, lowest on top: the virtual tree of
+    its leaves is walked without being built. O(number of items).
     """
     node = np.empty(leaf.shape[0] + 1, dtype=np.int64)
     gathered = np.empty(leaf.shape[0] + 1, dtype=np.int64)
@@ -65,7 +66,7 @@ def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
 
 @njit(cache=True, parallel=True)
 def log_distance_of_pairs(class_end, leaf, count, joined, depth, log_distance):
-    """Per item, the sum over later items of its class of count * count * log_distance[edges between the leaves].
+    """Per item, the sum over later items of its class of count * count * log_distance[edges between them].
 
     Items as in `purity_of_pairs`; class_end[k] is where the class of item k ends. Walking right, the LCA is a
     running maximum of `joined`. O(pairs of items of one class).
@@ -80,3 +81,114 @@ def log_distance_of_pairs(class_end, leaf, count, joined, depth, log_distance):
             total += count[b] * log_distance[edges]
         per_item[a] = count[a] * total
     return per_item
+
+
+# Sums may be reordered (what lets them vectorise); NaN and infinity are refused before a kernel is called.
+_REORDER = {"reassoc", "nsz", "nnan", "ninf"}
+
+ROWS_AT_ONCE = 4  # rows i that share one pass over a row j, so that memory is not what limits the speed
+
+
+@njit(cache=True, parallel=True, fastmath=_REORDER)
+def minimum_of_triples(matrix):
+    """Sum over triples i < j < k of the smallest of matrix[i, j], matrix[i, k], matrix[j, k]. O(n^3)."""
+    n = matrix.shape[0]
+    n_blocks = (n + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
+    per_block = np.zeros(n_blocks)
+    for task in prange(n_blocks):
+        # Early blocks have the most triples: pair a long one with a short one to keep threads equally busy.
+        block = task // 2 if task % 2 == 0 else n_blocks - 1 - task // 2
+        first = block * ROWS_AT_ONCE
+        total = 0.0
+        for i in range(first, min(first + ROWS_AT_ONCE, n)):  # triples with two members in the block
+            for j in range(i + 1, min(first + ROWS_AT_ONCE, n)):
+                total += _minimum_of_rows(matrix[i, j], matrix[i, j + 1 :], matrix[j, j + 1 :])
+        if first + ROWS_AT_ONCE <= n:
+            a, b, c, d = matrix[first], matrix[first + 1], matrix[first + 2], matrix[first + 3]
+            for j in range(first + ROWS_AT_ONCE, n):
+                rest = slice(j + 1, n)
+                total += _minimum_with_four_rows(
+                    matrix[j, rest], a[rest], b[rest], c[rest], d[rest], a[j], b[j], c[j], d[j]
+                )
+        per_block[block] = total
+    return per_block.sum()
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _minimum_of_rows(w, left, right):
+    total = 0.0
+    for k in range(left.shape[0]):
+        total += min(w, min(left[k], right[k]))
+    return total
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _minimum_with_four_rows(row, a, b, c, d, aj, bj, cj, dj):
+    total = 0.0
+    for k in range(row.shape[0]):  # from 0, over slices: a loop from j + 1 does not vectorise
+        w = row[k]
+        total += (min(w, min(aj, a[k])) + min(w, min(bj, b[k]))) + (
+            min(w, min(cj, c[k])) + min(w, min(dj, d[k]))
+        )
+    return total
+
+
+@njit(cache=True, parallel=True)
+def minimum_of_wedges(matrix):
+    """Sum over centres i and unordered pairs {j, k} of other points of min(matrix[i, j], matrix[i, k])."""
+    n = matrix.shape[0]
+    per_row = np.zeros(n)
+    for i in prange(n):
+        others = np.empty(n - 1)
+        others[:i] = matrix[i, :i]
+        others[i:] = matrix[i, i + 1 :]
+        others.sort()
+        for rank in range(n - 1):  # smallest first: it is the minimum with all that follow
+            per_row[i] += others[rank] * (n - 2 - rank)
+    return per_row.sum()
+
+
+@njit(cache=True)
+def minimum_of_graph_wedges(indptr, weights):
+    """`minimum_of_wedges` of a graph: pairs with a missing edge have minimum 0."""
+    total = 0.0
+    for i in range(indptr.shape[0] - 1):
+        edges = np.sort(weights[indptr[i] : indptr[i + 1]])
+        for rank in range(edges.shape[0]):
+            total += edges[rank] * np.float64(edges.shape[0] - 1 - rank)
+    return total
+
+
+@njit(cache=True)
+def minimum_of_triangles(indptr, indices, weights):
+    """Sum over the triangles of a symmetric graph of their smallest weight.
+
+    Each edge points to the end of larger degree, which leaves O(sqrt(m)) edges out of any node; a triangle is
+    then found once, from its lowest node, in O(m sqrt(m)) altogether.
+    """
+    n = indptr.shape[0] - 1
+    degree = np.diff(indptr)
+    weight_to = np.zeros(n)  # weight of the edge from the current node, where marked
+    is_marked = np.zeros(n, dtype=np.bool_)
+    total = 0.0
+    for i in range(n):
+        for e in range(indptr[i], indptr[i + 1]):
+            if _points_up(degree, i, indices[e]):
+                is_marked[indices[e]] = True
+                weight_to[indices[e]] = weights[e]
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if not is_marked[j]:
+                continue
+            for f in range(indptr[j], indptr[j + 1]):
+                k = indices[f]
+                if is_marked[k] and _points_up(degree, j, k):
+                    total += min(weights[e], min(weights[f], weight_to[k]))
+        for e in range(indptr[i], indptr[i + 1]):
+            is_marked[indices[e]] = False
+    return total
+
+
+@njit(cache=True)
+def _points_up(degree, i, j):
+    return degree[i] < degree[j] or (degree[i] == degree[j] and i < j)

@@ -130,7 +130,7 @@ def cohen_addad_value(
         raise TypeError("Give exactly one of dissimilarity and similarity=.")
     sizes = tree.sizes[tree.n_leaves :].astype(np.float64)
     if similarity is None:
-        distances = _as_dissimilarity(dissimilarity, tree)
+        distances = as_dissimilarity(dissimilarity, tree, "dissimilarity")
         value, total = float(distances.cross(tree) @ sizes), distances.total
     else:
         covering = covering_similarity(similarity, tree)
@@ -149,34 +149,37 @@ def pairs_meeting(tree: Tree) -> NDArray[np.int64]:
     return meeting
 
 
-def _as_dissimilarity(values: Any, tree: Tree) -> DenseSimilarity:
-    """A matrix of distances in the shape of a similarity, for its `cross` alone."""
+def as_dissimilarity(values: Any, tree: Tree, argument: str) -> DenseSimilarity:
+    """A matrix of distances in the shape of a similarity, for its `cross` and `total` alone."""
     if is_similarity(values):
         raise TypeError(
-            "dissimilarity must be an array in which larger means less alike. Got a similarity: "
-            "pass it as similarity=, with ceiling= the similarity of two equal points."
+            f"{argument} must be an array: larger means less alike. Pass a similarity as similarity=."
         )
     matrix = np.asarray(values, dtype=np.float64)
+    n = tree.n_leaves
     if matrix.ndim == 1:
-        from scipy.spatial.distance import squareform
-
-        n_pairs = tree.n_leaves * (tree.n_leaves - 1) // 2
-        if len(matrix) != n_pairs:
-            raise ValueError(
-                f"A condensed dissimilarity must have n_leaves * (n_leaves - 1) / 2 = {n_pairs} entries. "
-                f"Got {len(matrix)}."
-            )
-        matrix = squareform(matrix) if n_pairs else np.zeros((1, 1))
-    if matrix.shape != (tree.n_leaves, tree.n_leaves):
+        matrix = _square(matrix, n, argument)
+    if matrix.shape != (n, n):
         raise ValueError(
-            f"dissimilarity must be condensed or of shape {(tree.n_leaves, tree.n_leaves)}, a row a leaf. "
-            f"Got {matrix.shape}."
+            f"{argument} must be condensed or of shape {(n, n)}, a row a leaf. Got shape {matrix.shape}."
         )
     if not np.isfinite(matrix).all():
-        raise ValueError("dissimilarity must be finite.")
+        raise ValueError(f"{argument} must be finite.")
     if not np.allclose(matrix, matrix.T):
-        raise ValueError("dissimilarity must be symmetric.")
+        raise ValueError(f"{argument} must be symmetric.")
     return DenseSimilarity(np.ascontiguousarray(matrix))
+
+
+def _square(condensed: NDArray[np.float64], n: int, argument: str) -> NDArray[np.float64]:
+    from scipy.spatial.distance import squareform
+
+    n_pairs = n * (n - 1) // 2
+    if len(condensed) != n_pairs:
+        raise ValueError(
+            f"A condensed {argument} must have n_leaves * (n_leaves - 1) / 2 = {n_pairs} entries. "
+            f"Got {len(condensed)}."
+        )
+    return squareform(condensed) if n > 1 else np.zeros((1, 1))
 
 
 def _node_weights(tree: Tree, sample_weight: ArrayLike | None) -> NDArray[np.float64]:

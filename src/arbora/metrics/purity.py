@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora.metrics import _kernels as kernels
-from arbora.metrics._inputs import Labels, as_labels, as_leaf_of_point, check_same_length
+from arbora.metrics._inputs import Labels, as_labels, as_leaf_of_point
 from arbora.tree._kernels import sum_to_root
 
 if TYPE_CHECKING:
@@ -104,61 +104,6 @@ def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: 
         class_end, items.leaf, items.count, items.joined, depths, log_distance
     ).sum()
     return float(total / n_pairs - 1) / float(np.log2(tree.n_leaves) - 1)
-
-
-def leaf_purity(leaf_of_point: ArrayLike, y: ArrayLike) -> float:
-    """Share of the points that belong to the most frequent class of their leaf (or cluster). Higher is better.
-
-    Parameters
-    ----------
-    leaf_of_point : array-like, shape (n_points,)
-        Leaf or cluster of each point.
-    y : array-like, shape (n_points,)
-        Class of each point; -1, NaN and None mean no label, and such points are left out.
-
-    Examples
-    --------
-    >>> import arbora as ab
-    >>> ab.metrics.leaf_purity([0, 0, 0, 1], ["a", "a", "b", "b"])
-    0.75
-    """
-    table = contingency(leaf_of_point, y)
-    n_points = table.count.sum()
-    if n_points == 0:
-        return float("nan")
-    largest = np.zeros(table.n_clusters, dtype=np.int64)
-    np.maximum.at(largest, table.cluster, table.count)
-    return float(largest.sum() / n_points)
-
-
-class Contingency(NamedTuple):
-    """Points in each non-empty (cluster, class) cell."""
-
-    cluster: NDArray[np.int64]
-    label: NDArray[np.int64]
-    count: NDArray[np.int64]
-    n_clusters: int
-    n_classes: int
-
-
-def contingency(
-    clusters: ArrayLike, y: ArrayLike, names: tuple[str, str] = ("leaf_of_point", "y")
-) -> Contingency:
-    """How many labelled points lie in each cluster and class."""
-    clusters = np.asarray(clusters)
-    if clusters.ndim != 1:
-        raise ValueError(f"{names[0]} must have one entry a point. Got shape {clusters.shape}.")
-    labels = as_labels(y, names[1])
-    check_same_length(clusters, labels.codes, names)
-    if clusters.dtype.kind == "f" and not np.isfinite(clusters).all():
-        raise ValueError(f"{names[0]} must not hold NaN or infinity.")
-    found, codes = np.unique(clusters, return_inverse=True)
-    known = labels.codes >= 0
-    cells, count = np.unique(
-        codes[known] * max(labels.n_classes, 1) + labels.codes[known], return_counts=True
-    )
-    cluster, label = np.divmod(cells, max(labels.n_classes, 1))
-    return Contingency(cluster, label, count, len(found), labels.n_classes)
 
 
 class _Items(NamedTuple):

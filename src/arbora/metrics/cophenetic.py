@@ -1,0 +1,105 @@
+"""Correlation between the heights of a tree and the distances it was built from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from arbora.metrics._inputs import covering_similarity
+from arbora.metrics.dasgupta import as_dissimilarity, pairs_meeting
+from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity
+
+if TYPE_CHECKING:
+    from arbora.tree import Tree
+
+
+def cophenetic_correlation(
+    tree: Tree, distances: ArrayLike | None = None, *, similarity: Any = None
+) -> float:
+    """Pearson correlation, over all pairs, of the height at which they meet with their distance.
+
+    Exactly one of `distances` and `similarity` is given; a similarity counts with its sign turned, so that in
+    both cases 1 is best. Works from the weights that meet at each node: neither the cophenetic distances nor,
+    for vectors and graphs, the similarities are written out.
+
+    Parameters
+    ----------
+    tree : Tree
+        With heights.
+    distances : array-like, shape (n, n) or condensed as by SciPy's ``pdist``
+    similarity : Similarity or sparse adjacency
+        Pairs without an edge count with similarity 0, self-loops not at all.
+
+    Returns
+    -------
+    correlation : float
+        In [-1, 1]; NaN where heights or distances do not vary.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from scipy.cluster.hierarchy import linkage
+    >>> from scipy.spatial.distance import pdist
+    >>> distances = pdist([[0.0], [1.0], [5.0], [7.0]])
+    >>> tree = ab.Tree.from_linkage(linkage(distances, "average"))
+    >>> round(ab.metrics.cophenetic_correlation(tree, distances), 4)
+    0.902
+    """
+    if (distances is None) == (similarity is None):
+        raise TypeError("Give exactly one of distances and similarity=.")
+    if tree.height is None:
+        raise ValueError(
+            "cophenetic_correlation needs a tree with heights. Give them with tree.replace(height=...)."
+        )
+    sign = 1.0 if similarity is None else -1.0
+    weights = (
+        as_dissimilarity(distances, tree, "distances") if similarity is None else _loopless(similarity, tree)
+    )
+    n_pairs = tree.n_leaves * (tree.n_leaves - 1) / 2
+    meeting = pairs_meeting(tree)
+    if n_pairs == 0:
+        return float("nan")
+    height = tree.height[tree.n_leaves :]
+    height = height - meeting @ height / n_pairs
+    mean = weights.total / n_pairs
+    covariance = float(height @ (weights.cross(tree) - mean * meeting))
+    spread = np.sqrt(float(meeting @ height**2) * max(sum_of_squares(weights, mean), 0.0))
+    return sign * float(np.clip(covariance / spread, -1, 1)) if spread > 0 else float("nan")
+
+
+def _loopless(sim: Any, tree: Tree) -> Any:
+    similarity = covering_similarity(sim, tree)
+    return GraphSimilarity(similarity.csr) if isinstance(similarity, GraphSimilarity) else similarity
+
+
+def sum_of_squares(similarity: Any, mean: float) -> float:
+    """Sum over unordered pairs of (w_ij - mean)^2."""
+    n_pairs = similarity.n_points * (similarity.n_points - 1) / 2
+    if isinstance(similarity, GraphSimilarity):
+        edges = similarity.csr.data.astype(np.float64)
+        return float(((edges - mean) ** 2).sum() / 2 + mean**2 * (n_pairs - len(edges) / 2))
+    if isinstance(similarity, FeatureSimilarity):
+        return _spread_of_products(similarity.features.astype(np.float64), mean)
+    total = 0.0
+    points = np.arange(similarity.n_points)
+    for i in range(1, similarity.n_points):
+        row = (
+            similarity.matrix[i, :i]
+            if isinstance(similarity, DenseSimilarity)
+            else similarity.pairs(i, points[:i])
+        )
+        total += float(((row.astype(np.float64) - mean) ** 2).sum())
+    return total
+
+
+def _spread_of_products(features: np.ndarray, mean: float) -> float:
+    """Sum over pairs of (f_i . f_j - mean)^2 in O(n d^2): the squares sum to the squared norm of F^T F."""
+    own = np.einsum("ij,ij->i", features, features)
+    gram = features.T @ features
+    total = features.sum(axis=0)
+    squares = (float((gram**2).sum()) - float(own @ own)) / 2
+    products = (float(total @ total) - float(own.sum())) / 2
+    n_pairs = len(features) * (len(features) - 1) / 2
+    return squares - 2 * mean * products + n_pairs * mean**2
