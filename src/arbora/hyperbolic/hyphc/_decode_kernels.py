@@ -104,3 +104,12 @@ def merge_edges(edges, ranking):
             parent[top] = n + step
             above[top] = n + step
     return parent
+
+
+@njit(cache=True)
+def ancestor_gaps(points, gaps, i, j):
+    """`ancestor_gap` of many pairs: float64[count]."""
+    out = np.empty(i.shape[0])
+    for pair in range(i.shape[0]):
+        out[pair] = ancestor_gap(points, gaps, i[pair], j[pair])
+    return out

@@ -33,7 +33,7 @@ def decode(embedding: ArrayLike, method: str = "auto") -> Tree:
     Examples
     --------
     >>> from arbora.hyperbolic.hyphc.decode import decode
-    >>> decode([[0.9, 0.1], [0.9, -0.1], [-0.9, 0.0]]).to_newick(heights=False)
+    >>> decode([[0.9, 0.1], [0.9, -0.1], [-0.9, 0.0]]).to_newick(lengths=False)
     '((0,1),2);'
     """
     points = _checked(embedding)
@@ -71,8 +71,8 @@ def decode_circle(theta: ArrayLike, radius: float = 1.0) -> Tree:
     Examples
     --------
     >>> from arbora.hyperbolic.hyphc.decode import decode_circle
-    >>> decode_circle([0.1, 3.0, 0.2, 6.2]).to_newick(heights=False)
-    '(1,((0,2),3));'
+    >>> decode_circle([0.1, 3.0, 0.2, 6.2]).to_newick(lengths=False)
+    '((3,(0,2)),1);'
     """
     theta = np.mod(np.asarray(theta, dtype=np.float64), 2 * math.pi)
     if theta.ndim != 1 or len(theta) == 0 or not np.isfinite(theta).all():

@@ -1,0 +1,106 @@
+"""The general engine: leaves anywhere in a Poincaré ball, PyTorch gradients, Riemannian Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from arbora.hyperbolic import poincare
+from arbora.hyperbolic.hyphc import _kernels as kernels
+from arbora.hyperbolic.hyphc._kernels import Schedule
+from arbora.hyperbolic.hyphc.loss import triple_losses
+from arbora.hyperbolic.hyphc.triples import TripleSampler
+from arbora.hyperbolic.optim import RiemannianAdam
+
+
+class BallEngine:
+    """Trains points of the ball; the interface of `CircleEngine`.
+
+    Parameters
+    ----------
+    sampler : TripleSampler
+    embedding : ndarray of shape (n, d)
+        Points to start from.
+    schedule : Schedule
+        The radius counts where points are normalised.
+    n_epochs : int
+        Over how many epochs the schedule stretches.
+    batch_size : int
+    normalize : bool
+        Keep all leaves at one distance from the origin (the paper's setting); otherwise they move freely.
+    device : str or torch.device
+    """
+
+    def __init__(
+        self,
+        sampler: TripleSampler,
+        embedding: NDArray[np.float64],
+        schedule: Schedule,
+        *,
+        n_epochs: int,
+        batch_size: int,
+        normalize: bool = True,
+        device: Any = "cpu",
+    ) -> None:
+        self._sampler = sampler
+        self._schedule = schedule
+        self._n_epochs = n_epochs
+        self._batch = batch_size
+        self._normalize = normalize
+        start = torch.as_tensor(np.asarray(embedding), dtype=torch.float64, device=device)
+        self._points = poincare.project(start).clone().requires_grad_()
+        self._radius = torch.tensor(float(schedule.radius[0]), dtype=torch.float64, device=device)
+        groups: list[dict[str, Any]] = [{"params": [self._points]}]
+        if normalize and schedule.learn_radius:
+            self._radius.requires_grad_()
+            groups.append({"params": [self._radius], "ball": False})
+        self._optimizer = RiemannianAdam(groups)
+
+    @property
+    def radius(self) -> float:
+        """Hyperbolic distance of the leaves from the origin, where they are normalised."""
+        return float(self._radius) if self._schedule.learn_radius else self._schedule.radius[1]
+
+    @property
+    def embedding(self) -> NDArray[np.float64]:
+        """Points of the ball, float64[n, d]."""
+        points = self._points.detach()
+        if self._normalize:
+            points = poincare.at_radius(points, self.radius)
+        return points.cpu().numpy()
+
+    def run_epoch(self, epoch: int) -> float:
+        """Train on the triples of one epoch; the mean loss of a triple."""
+        done, total = 0, 0.0
+        for triples, weights in self._sampler.blocks(epoch, self._batch):
+            progress = (epoch + done / self._sampler.n_triples) / self._n_epochs
+            total += self._step(triples, weights, progress) * len(triples)
+            done += len(triples)
+        return total / done
+
+    def _step(self, triples: NDArray[np.int64], weights: NDArray[np.float64], progress: float) -> float:
+        rate, temperature, radius = kernels.plan(self._schedule, progress, float(self._radius))
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        self._optimizer.zero_grad()
+        loss = self.loss(triples, weights, radius, temperature)
+        loss.backward()
+        self._optimizer.step()
+        with torch.no_grad():
+            self._radius.clamp_(kernels.MIN_RADIUS, poincare.max_radius(torch.float64))
+        return float(loss.detach())
+
+    def loss(
+        self, triples: NDArray[np.int64], weights: NDArray[np.float64], radius: float, temperature: float
+    ) -> torch.Tensor:
+        """Mean loss of given triples at the current points."""
+        device = self._points.device
+        index = torch.as_tensor(triples, device=device)
+        w = torch.as_tensor(weights, dtype=torch.float64, device=device)
+        points = self._points[index.reshape(-1)].reshape(*index.shape, -1)
+        if self._normalize:
+            points = poincare.at_radius(points, self._radius if self._schedule.learn_radius else radius)
+        return triple_losses(points, w, temperature).mean()
