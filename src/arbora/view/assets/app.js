@@ -1,0 +1,535 @@
+// The explorer: state, and what happens when it changes.
+import { Store } from "./store.js";
+import { Coloring, categoryColors } from "./color.js";
+import { Stage } from "./stage.js";
+import { Panel } from "./panel.js";
+import { Scatter } from "./scatter.js";
+import { showCard } from "./card.js";
+import { short } from "./dom.js";
+import { listenToPointer } from "./pointer.js";
+import { listenToKeys } from "./keyboard.js";
+import { readState, stateText } from "./link.js";
+import { saveBlob, csvText } from "./files.js";
+import { DendrogramView } from "./view_dendrogram.js";
+import { CircularView } from "./view_circular.js";
+import { IcicleView } from "./view_icicle.js";
+import { TreemapView } from "./view_treemap.js";
+import { DiskView } from "./view_disk.js";
+import { TangleView } from "./view_tangle.js";
+
+const MOST_ON_SLIDER = 2000;
+const LABEL_FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
+
+export class Explorer {
+  constructor(root, source, opening, options) {
+    this.source = source;
+    this.options = options;
+    this.facts = opening.facts;
+    this.collapsed = new Set();
+    this.selected = null;
+    this.hovered = -1;
+    this.marks = [];
+    this.names = new Map();
+    this.nameQueue = new Set();
+    this.loading = new Set();
+    this.cutTicket = 0;
+    this.store = new Store(this.facts);
+    this.store.addRoot(opening.arrays);
+    this.coloring = new Coloring(this.facts, this.facts.palette);
+    this.panel = new Panel(root, this);
+    this.stage = new Stage(this.panel.canvas, this.store, this.coloring, {
+      look: () => this.look,
+      collapsed: this.collapsed,
+      selected: () => (this.selected === null ? -1 : this.store.slot(this.selected)),
+      hovered: () => this.hovered,
+      marks: () => this.marks,
+      want: (list) => this.fetchBelow(list),
+      moved: () => this.rememberState(),
+    });
+    this.addViews();
+    this.scatter = new Scatter(this.panel.scatterCanvas, (k, event) => this.hoverPoint(k, event), (k) => this.pickPoint(k), (found) => this.brushed(found));
+    listenToPointer(this.stage, this);
+    listenToKeys(this.panel.body, this);
+    new ResizeObserver(() => { this.stage.resize(); this.paintScatter(); }).observe(this.panel.canvas);
+  }
+
+  addViews() {
+    const views = { circular: CircularView, dendrogram: DendrogramView, icicle: IcicleView, treemap: TreemapView, disk: DiskView };
+    this.stage.resize();
+    this.stage.setLabelSpace(this.facts.hasNames ? 90 : this.facts.nLeaves <= 500 ? 34 : 0);
+    for (const [name, View] of Object.entries(views)) this.stage.addView(name, new View(this.store));
+  }
+
+  async open() {
+    const wanted = readState(this.options.hash ? location.hash : "");
+    this.setTheme(wanted.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+    if (["height", "size", "depth"].includes(wanted.scale)) this.applyScale(wanted.scale);
+    this.panel.scaleSelect.value = this.store.scale;
+    wanted.collapsed.forEach((node) => this.collapsed.add(node));
+    const first = this.facts.color || (this.facts.columns[0] && this.facts.columns[0].name) || "cut";
+    const color = wanted.color && (wanted.color === "cut" || this.facts.columns.some((c) => c.name === wanted.color)) ? wanted.color : first;
+    showCard(this.panel.card, null, this);
+    await this.showView(this.viewNames().includes(wanted.view) ? wanted.view : this.options.view || "circular", false);
+    if (wanted.camera) this.stage.view.setCameraText(wanted.camera);
+    this.stage.paint();
+    this.firstPaint = performance.now();
+    await this.setCut(wanted.k || this.usualClusters(), false);
+    await this.setColor(color);
+    if (this.facts.hasPoints) this.loadPoints();
+    if (wanted.select !== null && wanted.select < this.facts.nNodes) await this.goTo(wanted.select, false);
+    this.ready = true;
+    this.panel.body.dataset.ready = "yes";
+  }
+
+  usualClusters() {
+    const column = this.facts.columns.find((one) => one.kind === "category");
+    return Math.max(1, Math.min(column ? column.categories.length : 8, this.facts.nLeaves, 60));
+  }
+
+  // ---- looks ------------------------------------------------------------------------------------------
+
+  setTheme(theme) {
+    this.theme = theme === "dark" ? "dark" : "light";
+    this.panel.body.dataset.theme = this.theme;
+    this.coloring.setTheme(this.theme === "dark");
+    this.refreshLook();
+  }
+
+  toggleTheme() {
+    this.setTheme(this.theme === "dark" ? "light" : "dark");
+    this.repaint();
+    this.panel.showLegend();
+    this.rememberState();
+  }
+
+  refreshLook() {
+    const style = getComputedStyle(this.panel.body);
+    const color = (name) => style.getPropertyValue(name).trim();
+    const measure = document.createElement("canvas").getContext("2d");
+    measure.font = LABEL_FONT;
+    const on = [color("--on-dark"), color("--on-light")];
+    this.look = {
+      css: this.coloring.css, background: color("--background"), surface: color("--surface"), neutral: color("--neutral"),
+      text: color("--text"), border: color("--border"), accent: color("--accent"), line: 1.1, font: LABEL_FONT,
+      name: (node) => this.nameOf(node),
+      count: (slot) => (this.store.size[slot] > 1 ? short(this.store.size[slot]) : ""),
+      textOn: (index) => (index < 0 || brightness(this.coloring.css[index % this.coloring.css.length]) < 0.5 ? on[0] : on[1]),
+      fitted: (text, room) => fitText(measure, text, room),
+    };
+    if (this.theme === "light") this.look.textOn = (index) => (index < 0 ? color("--text") : brightness(this.coloring.css[index % this.coloring.css.length]) < 0.45 ? on[0] : on[1]);
+  }
+
+  repaint() {
+    if (this.look) this.look.css = this.coloring.css;
+    this.stage.request();
+    this.paintScatter();
+  }
+
+  nameOf(node) {
+    const known = this.names.get(node);
+    if (known !== undefined) return known;
+    if (!this.facts.hasNames && node < this.facts.nLeaves) return String(node);
+    this.nameQueue.add(node);
+    if (this.nameQueue.size === 1) setTimeout(() => this.fetchNames(), 30);
+    return "";
+  }
+
+  async fetchNames() {
+    const nodes = [...this.nameQueue].slice(0, 4000);
+    this.nameQueue.clear();
+    const names = await this.source.names(nodes);
+    nodes.forEach((node, k) => this.names.set(node, clipText(names[k])));
+    this.stage.request();
+  }
+
+  // ---- views ------------------------------------------------------------------------------------------
+
+  viewNames() {
+    return ["circular", "dendrogram", "icicle", "treemap", "disk", ...(this.facts.hasTangle ? ["tangle"] : [])];
+  }
+
+  get animated() {
+    return !matchMedia("(prefers-reduced-motion: reduce)").matches && this.options.animate !== false;
+  }
+
+  async showView(name, animate = this.animated) {
+    if (name === "tangle" && !this.stage.views.tangle) {
+      this.stage.addView("tangle", new TangleView(this.store, await this.source.tangle(), this.coloring));
+    }
+    this.stage.show(name, animate);
+    this.panel.showViews(this.viewNames(), name);
+    this.showStatus();
+    this.rememberState();
+  }
+
+  showStatus() {
+    const known = this.source.complete ? "" : ` · ${short(this.store.length)} of ${short(this.facts.nNodes)} nodes loaded`;
+    this.panel.status.textContent = `${short(this.facts.nLeaves)} leaves${known}`;
+  }
+
+  applyScale(scale) {
+    this.store.setScale(scale === "height" && !this.facts.hasHeight ? "size" : scale);
+  }
+
+  setScale(scale) {
+    this.applyScale(scale);
+    this.stage.request();
+    this.rememberState();
+  }
+
+  fit() {
+    this.stage.fly(this.stage.view.fitted(), this.animated);
+  }
+
+  focus(slot) {
+    this.stage.fly(this.stage.view.focusCamera(slot), this.animated);
+  }
+
+  focusSelected() {
+    if (this.selected !== null) this.focus(this.store.slot(this.selected));
+  }
+
+  zoomBy(factor) {
+    const slot = this.selected === null ? -1 : this.store.slot(this.selected);
+    if (slot >= 0) this.stage.view.locate(slot);
+    const view = this.stage.view;
+    view.zoom(slot >= 0 ? view.sx : this.stage.width / 2, slot >= 0 ? view.sy : this.stage.height / 2, factor);
+    this.stage.touch();
+  }
+
+  // ---- loading more of a large tree -------------------------------------------------------------------
+
+  async fetchBelow(list) {
+    if (this.source.complete) return;
+    list.sort((a, b) => b[1] - a[1]);
+    const asks = [];
+    for (const [slot] of list) {
+      if (this.loading.size >= 4) break;
+      if (!this.loading.has(slot) && this.store.count[slot] === -1) asks.push(this.loadBelow(slot));
+    }
+    if (!asks.length) return;
+    await Promise.all(asks);
+    this.stage.request();
+    this.showStatus();
+  }
+
+  async loadBelow(slot) {
+    this.loading.add(slot);
+    try {
+      const asked = this.coloring.column ? this.coloring.by : null;
+      const { facts, arrays } = await this.source.below(this.store.id[slot], asked);
+      const base = this.store.length;
+      this.store.addBelow(slot, facts.rootOpened, arrays);
+      const now = this.coloring.column ? this.coloring.by : null;
+      if (now !== asked && now) this.store.setValues(await this.source.column(now, Array.from(arrays.id)), base);
+    } finally {
+      this.loading.delete(slot);
+    }
+  }
+
+  // Makes sure the page holds a node, asking for its ancestors' children from the top.
+  async reach(node) {
+    if (this.store.slot(node) >= 0) return this.store.slot(node);
+    const path = (await this.source.path(node)).reverse();
+    for (const above of path) {
+      const slot = this.store.slot(above);
+      if (above !== node && this.store.count[slot] === -1) await this.loadBelow(slot);
+    }
+    this.showStatus();
+    return this.store.slot(node);
+  }
+
+  // ---- selecting --------------------------------------------------------------------------------------
+
+  async select(node) {
+    this.selected = node;
+    this.repaint();
+    if (node === null) return showCard(this.panel.card, null, this);
+    const column = this.columnForCard();
+    const card = await this.source.card(node, column ? column.name : null);
+    if (this.selected !== node) return undefined;
+    showCard(this.panel.card, card, this);
+    this.panel.say(`${card.name || `Node ${node}`}, ${short(card.size)} leaves`);
+    return this.rememberState();
+  }
+
+  async goTo(node, fly = true) {
+    this.panel.found.hidden = true;
+    const slot = await this.reach(node);
+    const path = await this.source.path(node);
+    path.slice(1).forEach((above) => this.collapsed.delete(above));
+    if (node < this.facts.nLeaves) this.marks = [this.store.start[slot]];
+    await this.select(node);
+    if (fly) this.focus(this.contextOf(slot));
+  }
+
+  // For a leaf: the nearest ancestor with a handful of leaves, so that it is seen among its neighbours.
+  contextOf(slot) {
+    let at = slot;
+    while (this.store.parent[at] >= 0 && this.store.size[at] < 12) at = this.store.parent[at];
+    return at;
+  }
+
+  columnForCard() {
+    return this.coloring.column || this.truthColumn() || null;
+  }
+
+  truthColumn() {
+    const by = this.coloring.column;
+    if (by && by.kind === "category") return by;
+    return this.facts.columns.find((column) => column.kind === "category") || null;
+  }
+
+  colorsOf(column) {
+    return categoryColors(column.categories.length, this.theme === "dark" ? this.facts.palette.dark : this.facts.palette.light, this.theme === "dark");
+  }
+
+  click(slot) {
+    this.panel.menu.hidden = true;
+    this.panel.found.hidden = true;
+    this.panel.canvas.focus({ preventScroll: true });
+    this.select(slot < 0 ? null : this.store.id[slot]);
+  }
+
+  hover(slot, event) {
+    const changed = slot !== this.hovered;
+    this.hovered = slot;
+    if (changed) this.repaint();
+    this.panel.showTip(slot < 0 ? null : this.tipLines(slot), event);
+  }
+
+  tipLines(slot) {
+    const node = this.store.id[slot], size = this.store.size[slot];
+    const lines = [this.nameOf(node) || (size === 1 ? `Leaf ${node}` : `Node ${node}`)];
+    if (size > 1) lines.push(`${short(size)} leaves`);
+    const column = this.coloring.column, value = this.store.value[slot];
+    if (column && !Number.isNaN(value)) {
+      const share = this.store.share[slot] / 255;
+      lines.push(column.kind === "number" ? `${column.name}: ${short(value)}` : `${column.categories[value]}${size > 1 ? ` ${Math.round(100 * share)} %` : ""}`);
+    }
+    return lines;
+  }
+
+  escape(target) {
+    if (target && target.blur && target !== this.panel.canvas) target.blur();
+    this.panel.found.hidden = true;
+    this.panel.menu.hidden = true;
+    this.panel.help.hidden = true;
+    this.marks = [];
+    this.scatter.marked = null;
+    this.select(null);
+    this.panel.canvas.focus({ preventScroll: true });
+  }
+
+  async step(direction) {
+    const s = this.store;
+    if (this.selected === null) return this.select(s.id[0]);
+    const slot = s.slot(this.selected);
+    if (direction === "parent") return s.parent[slot] >= 0 ? this.select(s.id[s.parent[slot]]) : undefined;
+    if (direction === "child") {
+      if (s.count[slot] === -1) await this.loadBelow(slot);
+      return s.count[slot] > 0 ? this.select(s.id[s.first[slot]]) : undefined;
+    }
+    const parent = s.parent[slot];
+    if (parent < 0) return undefined;
+    const to = slot + (direction === "next" ? 1 : -1);
+    return to >= s.first[parent] && to < s.first[parent] + s.count[parent] ? this.select(s.id[to]) : undefined;
+  }
+
+  toggleCollapse() {
+    if (this.selected === null || this.store.size[this.store.slot(this.selected)] < 2) return;
+    if (!this.collapsed.delete(this.selected)) this.collapsed.add(this.selected);
+    this.select(this.selected);
+  }
+
+  expandAll() {
+    this.collapsed.clear();
+    this.select(this.selected);
+  }
+
+  // ---- colours and cut --------------------------------------------------------------------------------
+
+  async setColor(name) {
+    this.coloring.setBy(name);
+    if (this.coloring.column) {
+      for (let from = 0; from < this.store.length; from += 100000) {
+        const to = Math.min(from + 100000, this.store.length);
+        const arrays = await this.source.column(name, this.source.complete ? [] : Array.from(this.store.id.subarray(from, to)));
+        this.store.setValues(arrays, from);
+        if (this.source.complete) break;
+      }
+    }
+    await this.colorScatter();
+    this.panel.showLegend();
+    if (this.cut) await this.setCut(this.cut.clusters, false);
+    this.repaint();
+    this.rememberState();
+  }
+
+  sliderAt(k) {
+    const most = Math.min(this.facts.nLeaves, MOST_ON_SLIDER);
+    return most <= 1 ? 0 : Math.round((1000 * Math.log(Math.min(k, most))) / Math.log(most));
+  }
+
+  clustersAt(position) {
+    const most = Math.min(this.facts.nLeaves, MOST_ON_SLIDER);
+    return Math.max(1, Math.round(Math.exp((position / 1000) * Math.log(most))));
+  }
+
+  stepCut(by) {
+    const now = this.cut ? this.cut.clusters : 1;
+    const next = this.facts.reachable ? this.facts.reachable.find((k) => k > now) : now + 1;
+    this.setCut(by > 0 ? next || now : now - 1, true);
+  }
+
+  async setCut(k, show) {
+    const wanted = Math.min(Math.max(Math.round(k) || 1, 1), this.facts.nLeaves);
+    const ticket = ++this.cutTicket;
+    const truth = this.truthColumn();
+    const cut = await this.source.cut(wanted, truth ? truth.name : null);
+    if (ticket !== this.cutTicket) return; // a newer position of the slider is on its way
+    this.cut = cut;
+    this.coloring.setCut(cut.roots);
+    this.panel.showCut(cut, truth && truth.name);
+    if (show && this.coloring.by !== "cut") {
+      this.coloring.setBy("cut");
+      this.panel.showCut(cut, truth && truth.name);
+    }
+    await this.colorScatter();
+    this.panel.showLegend();
+    this.repaint();
+    this.rememberState();
+  }
+
+  // ---- search, scatter --------------------------------------------------------------------------------
+
+  focusSearch() {
+    this.panel.search.focus();
+  }
+
+  async search(text) {
+    const ticket = (this.searchTicket = (this.searchTicket || 0) + 1);
+    const result = await this.source.search(text.slice(0, 200));
+    if (ticket !== this.searchTicket) return;
+    this.panel.showFound(result, text);
+    const slots = result.found.map(([leaf]) => this.store.slot(leaf)).filter((slot) => slot >= 0);
+    this.marks = slots.map((slot) => this.store.start[slot]);
+    this.scatter.marked = this.facts.hasPoints ? this.marks : null;
+    this.repaint();
+  }
+
+  async loadPoints() {
+    this.scatter.setPoints(await this.source.points());
+    await this.colorScatter();
+    this.paintScatter();
+  }
+
+  async colorScatter() {
+    if (!this.scatter || !this.scatter.points) return;
+    const colors = new Int16Array(this.scatter.n).fill(-1);
+    if (this.coloring.column) {
+      const values = await this.source.leaves(this.coloring.by);
+      for (let k = 0; k < colors.length; k++) colors[k] = this.coloring.indexOfLeafValue(values[k]);
+    } else if (this.cut) {
+      for (let c = 0; c < this.cut.roots.length; c++) {
+        const slot = this.store.slot(this.cut.roots[c]);
+        if (slot >= 0) colors.fill(c % this.coloring.css.length, this.store.start[slot], this.store.start[slot] + this.store.size[slot]);
+      }
+    }
+    this.scatter.setColors(colors);
+  }
+
+  paintScatter() {
+    if (!this.scatter || !this.scatter.points || !this.look) return;
+    const range = (slot) => (slot >= 0 ? { start: this.store.start[slot], size: this.store.size[slot] } : null);
+    this.scatter.paint(this.look, range(this.selected === null ? -1 : this.store.slot(this.selected)), range(this.hovered));
+  }
+
+  // The smallest drawn node that holds the leaf at position k.
+  slotAtLeaf(k) {
+    let slot = 0;
+    const s = this.store;
+    while (s.count[slot] > 0) {
+      let child = s.first[slot];
+      while (child + 1 < s.first[slot] + s.count[slot] && s.start[child + 1] <= k) child++;
+      slot = child;
+    }
+    return slot;
+  }
+
+  hoverPoint(k) {
+    this.hovered = k < 0 ? -1 : this.slotAtLeaf(k);
+    this.repaint();
+  }
+
+  pickPoint(k) {
+    if (k >= 0) this.goTo(this.store.id[this.slotAtLeaf(k)], false);
+    else this.select(null);
+  }
+
+  brushed(found) {
+    this.marks = found;
+    this.scatter.marked = found;
+    this.panel.say(`${short(found.length)} points marked`);
+    this.repaint();
+  }
+
+  // ---- out --------------------------------------------------------------------------------------------
+
+  async export(kind) {
+    const name = "arbora-tree";
+    if (kind === "svg") saveBlob(new Blob([this.stage.svg()], { type: "image/svg+xml" }), `${name}.svg`);
+    if (kind === "png") {
+      this.stage.paint();
+      this.panel.canvas.toBlob((blob) => saveBlob(blob, `${name}.png`), "image/png");
+    }
+    if (kind === "csv") {
+      const { names, label } = await this.source.labels(this.cut.clusters);
+      const rows = [["leaf", "name", "cluster"]];
+      names.forEach((one, leaf) => rows.push([leaf, one, label[leaf] + 1]));
+      saveBlob(new Blob([csvText(rows)], { type: "text/csv" }), `${name}-${this.cut.clusters}-clusters.csv`);
+    }
+    if (kind === "link") await this.copyLink();
+  }
+
+  async copyLink() {
+    this.rememberState();
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.panel.say("Link copied");
+    } catch {
+      this.panel.say(`Copy the address of this page: it restores this view`);
+    }
+  }
+
+  rememberState() {
+    if (!this.options.hash || !this.ready) return;
+    const text = stateText({
+      view: this.stage.name, k: this.cut && this.cut.clusters, color: this.coloring.by, scale: this.store.scale,
+      theme: this.theme, select: this.selected, camera: this.stage.view.cameraText(), collapsed: [...this.collapsed],
+    });
+    history.replaceState(null, "", `#${text}`);
+  }
+
+  toggleHelp() {
+    this.panel.help.hidden = !this.panel.help.hidden;
+  }
+}
+
+export function brightness(color) {
+  const [r, g, b] = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16) / 255);
+  return 0.299 * r + 0.587 * g + 0.114 * b;
+}
+
+// As many characters as fit, with an ellipsis; nothing if even three do not.
+export function fitText(measure, text, room) {
+  if (!text || measure.measureText(text).width <= room) return text;
+  if (/^[\d,]+$/.test(text)) return ""; // part of a number would be another number
+  let length = Math.floor((text.length * room) / measure.measureText(text).width);
+  while (length > 1 && measure.measureText(`${text.slice(0, length)}…`).width > room) length--;
+  return length < 2 ? "" : `${text.slice(0, length)}…`;
+}
+
+export function clipText(text) {
+  return text.length > 60 ? `${text.slice(0, 58)}…` : text;
+}

@@ -1,0 +1,38 @@
+// Building the page: text is always a text node, never markup.
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "class") node.className = value;
+    else if (name in node && typeof value !== "string") node[name] = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined && child !== false) node.append(child);
+  }
+  return node;
+}
+
+export function replaceChildren(node, ...children) {
+  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+}
+
+export function swatch(color) {
+  const node = el("span", { class: "swatch", "aria-hidden": "true" });
+  node.style.backgroundColor = color;
+  return node;
+}
+
+export function bar(share, color) {
+  const inner = el("span", { class: "bar-fill" });
+  inner.style.width = `${(100 * share).toFixed(1)}%`;
+  inner.style.backgroundColor = color;
+  return el("span", { class: "bar", "aria-hidden": "true" }, inner);
+}
+
+export function short(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  return Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(2) : value.toPrecision(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}

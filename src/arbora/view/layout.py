@@ -1,0 +1,151 @@
+"""Where every node goes, for every picture: a few O(n) passes over the tree's arrays.
+
+Static pictures and the explorer draw from the same numbers, so that they show the same tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.tree import Tree
+from arbora.tree._cut import SplitOrder, split_order
+from arbora.view import _kernels as kernels
+
+Floats = NDArray[np.float64]
+DISK_STEP = 0.65
+SCALES = ("height", "size", "depth")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Coordinates of a tree's nodes; each array is computed on first use, in O(n).
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree to lay out; leaves are placed in its `leaf_order`.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> from arbora.view import Layout
+    >>> layout = Layout(Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4))
+    >>> layout.centre
+    array([0.5, 1.5, 2.5, 3.5, 1. , 3. , 2. ])
+    >>> layout.along("size")[-1], layout.along("size")[0]
+    (0.0, 1.0)
+    """
+
+    tree: Tree
+
+    @cached_property
+    def centre(self) -> Floats:
+        """Position across the tree: 0.5 for the first leaf, midway between its outer children for a node."""
+        tree = self.tree
+        return kernels.centre_over_children(
+            tree.n_leaves, tree.leaf_start, tree.child_offsets, tree.child_index
+        )
+
+    @cached_property
+    def effective_height(self) -> Floats:
+        """Height (leaf count where the tree has none), lowered where it would exceed the parent's."""
+        tree = self.tree
+        height = tree.sizes.astype(np.float64) if tree.height is None else tree.height
+        return kernels.limit_by_parent(tree.parent, height)
+
+    def along(self, scale: str = "auto") -> Floats:
+        """Position along the tree: 0 at the root, 1 at the lowest leaf.
+
+        Parameters
+        ----------
+        scale : {"auto", "height", "size", "depth"}
+            By height; by the logarithm of the number of leaves; or by the number of edges from the root.
+            "auto" is height where the tree has heights, otherwise size.
+        """
+        if scale == "auto":
+            scale = "size" if self.tree.height is None else "height"
+        if scale == "height":
+            return _from_root(self.effective_height)
+        if scale == "size":
+            return _from_root(np.log(self.tree.sizes))
+        if scale == "depth":
+            return self.tree.depths / max(int(self.tree.depths.max()), 1)
+        raise ValueError(f"scale must be 'auto' or one of {SCALES}. Got {scale!r}.")
+
+    def readable_scale(self) -> str:
+        """Height, unless there is none or it squeezes all large nodes against the root: then size."""
+        tree = self.tree
+        if tree.height is None:
+            return "size"
+        large = np.flatnonzero(tree.sizes * 500 >= tree.n_leaves)[:-1]
+        large = large[large >= tree.n_leaves]
+        squeezed = len(large) > 20 and float(np.median(self.along("height")[large])) < 0.05
+        return "size" if squeezed else "height"
+
+    @cached_property
+    def deepest(self) -> NDArray[np.int64]:
+        """Depth of the deepest leaf below each node."""
+        return kernels.deepest_below(self.tree.parent, self.tree.depths)
+
+    @cached_property
+    def rectangles(self) -> Floats:
+        """Treemap rectangles (x0, y0, x1, y1) in the unit square."""
+        tree = self.tree
+        return kernels.tile_rectangles(tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index)
+
+    @cached_property
+    def angle(self) -> Floats:
+        """Direction of each node in the circular tree and the disk: the middle of its leaves, in radians."""
+        tree = self.tree
+        return (tree.leaf_start + tree.sizes / 2) * (2 * np.pi / tree.n_leaves)
+
+    @cached_property
+    def disk_radius(self) -> Floats:
+        """Hyperbolic distance of each node from the centre of the disk.
+
+        A node with share f of the leaves owns the directions within pi*f of its own. The geodesic that cuts
+        off half of that angle passes at distance -log(tan(pi*f/4)): 0 for the root, growing as leaves are
+        split off, so every level of a balanced tree is one constant step further out. `DISK_STEP` shortens
+        the steps so that more levels are seen at once.
+        """
+        share = self.tree.sizes / self.tree.n_leaves
+        return DISK_STEP * np.maximum(-np.log(np.tan(np.pi * share / 4)), 0.0)
+
+    @cached_property
+    def disk(self) -> NDArray[np.complex128]:
+        """Place of each node in the Poincaré disk."""
+        return np.tanh(self.disk_radius / 2) * np.exp(1j * self.angle)
+
+    @cached_property
+    def split_rank(self) -> NDArray[np.int64]:
+        """When a cut from the root down splits each node: 0 for the root; leaves, never split, come last."""
+        tree = self.tree
+        rank = np.full(tree.n_nodes, tree.n_internal, dtype=np.int64)
+        rank[self._splits.nodes] = np.arange(tree.n_internal)
+        return rank
+
+    @cached_property
+    def _splits(self) -> SplitOrder:
+        return split_order(self.tree)
+
+    @cached_property
+    def clusters_after(self) -> NDArray[np.int64]:
+        """Number of clusters after each split, in the order of `split_rank`."""
+        return self._splits.n_clusters[1:]
+
+
+def _from_root(height: Floats) -> Floats:
+    top, bottom = float(height[-1]), float(height.min())
+    if top <= bottom:
+        return np.zeros_like(height)
+    return (top - height) / (top - bottom)
+
+
+def mobius(z: Any, centre: complex, turn: complex = 1.0) -> Any:
+    """The isometry of the disk that brings `centre` to the origin, then turns by `turn` (complex, norm 1)."""
+    return turn * (z - centre) / (1 - np.conj(centre) * z)

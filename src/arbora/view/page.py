@@ -1,0 +1,192 @@
+"""The explorer as one HTML file: script, style and data inside, nothing fetched from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import zlib
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.tree import Tree
+from arbora.view import _kernels as kernels
+from arbora.view._atomic import write_whole
+from arbora.view._pack import pack
+from arbora.view.bundle import asset, script
+from arbora.view.content import Content
+from arbora.view.session import Session, quantised_points
+from arbora.view.tangle import tangle_parts
+
+MOST_LEAVES_IN_PAGE = 50_000
+VIEWS = ("circular", "dendrogram", "icicle", "treemap", "disk")
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+{policy}<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<div id="arbora" data-view="{view}"></div>
+{data}<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def to_html(tree: Tree, path: str | PathLike[str], *, view: str = "circular", **content: Any) -> Path:
+    """Write the explorer as one self-contained HTML file.
+
+    Parameters
+    ----------
+    tree : Tree
+        At most 50,000 leaves; for larger trees use `explore`, which loads what is looked at.
+    path : path-like
+        Where to write; an existing file stays whole until the new one is complete.
+    view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
+        The view shown first.
+    **content
+        `labels`, `metadata`, `names`, `images`, `texts`, `points`, `features`, `compare`, `color`, `title`:
+        see `arbora.view.explore`.
+
+    Returns
+    -------
+    path : Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from arbora import Tree
+    >>> tree = Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4, name=["ant", "bee", "cat", "dog"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = tree.to_html(Path(folder) / "tree.html", labels=["insect", "insect", "pet", "pet"])
+    ...     page.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    shown = Content(tree, **content)
+    if tree.n_leaves > MOST_LEAVES_IN_PAGE:
+        raise ValueError(
+            f"One file holds at most {MOST_LEAVES_IN_PAGE:,} leaves. Got {tree.n_leaves:,}. "
+            f"Use tree.explore(), or tree.prune(n_clusters={MOST_LEAVES_IN_PAGE}).to_html(...)."
+        )
+    path = Path(path)
+    write_whole(path, whole_page(shown, view).encode("utf-8"))
+    return path
+
+
+def whole_page(content: Content, view: str = "circular") -> str:
+    """HTML with everything inside."""
+    data = base64.b64encode(zlib.compress(whole_pack(content), 6)).decode("ascii")
+    block = f'<script type="text/plain" id="arbora-data">{data}</script>\n'
+    return _filled(content.title, block, checked_view(view), in_page=True)
+
+
+def served_page(content: Content, view: str = "circular") -> str:
+    """HTML that asks the local server for its data."""
+    return _filled(content.title, "", checked_view(view), in_page=False)
+
+
+def checked_view(view: str) -> str:
+    """`view`, if there is one of that name."""
+    if view not in VIEWS:
+        raise ValueError(f"view must be one of {VIEWS}. Got {view!r}.")
+    return view
+
+
+def policy(connect: str) -> str:
+    """Content-Security-Policy: this page's own script and style, by hash, and nothing else."""
+    return (
+        f"default-src 'none'; script-src 'sha256-{_digest(_script_text())}'; "
+        f"style-src 'sha256-{_digest(_style_text())}'; "
+        f"img-src blob: data:; connect-src {connect}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _filled(title: str, data: str, view: str, *, in_page: bool) -> str:
+    # A served page gets its policy as a header; in a file it must come before anything it governs.
+    meta = (
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(chr(39) + "none" + chr(39))}">\n'
+        if in_page
+        else ""
+    )
+    return _PAGE.format(
+        policy=meta,
+        title=html.escape(title),
+        style=_style_text(),
+        view=view,
+        data=data,
+        script=_script_text(),
+    )
+
+
+def _script_text() -> str:
+    return "\n(() => {\n" + script("main").replace("</script", "<\\/script") + "})();\n"
+
+
+def _style_text() -> str:
+    return "\n" + asset("style.css")
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def whole_pack(content: Content) -> bytes:
+    """Everything about a tree, for a page that asks nobody."""
+    tree, session = content.tree, Session(content)
+    nodes, opened = kernels.unfold(
+        tree.root, 0, tree.n_nodes + 1, tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index
+    )
+    facts = session.facts() | _name_facts(content)
+    arrays: dict[str, NDArray[Any]] = {
+        "id": nodes.astype(np.int32),
+        "opened": opened.astype(np.int32),
+        "leafOrder": tree.leaf_order.astype(np.int32),
+    }
+    arrays |= {name: values[nodes] for name, values in session.node_arrays.items()}
+    for k, column in enumerate(content.columns):
+        value, share = column.of_nodes
+        arrays |= {f"value{k}": value[nodes], f"share{k}": share[nodes], f"leaves{k}": column.values}
+    if content.images is not None:
+        arrays["images"] = content.images.ravel()
+    if content.features is not None:
+        arrays["exemplars"] = content.exemplars[nodes].astype(np.int32).reshape(-1)
+    if content.words is not None:
+        facts["vocabulary"] = content.words.vocabulary
+        arrays |= {
+            "wordOffsets": content.words.offsets,
+            "wordIndex": content.words.index,
+            "wordTotal": content.words.total.astype(np.int32),
+        }
+    if content.points is not None:
+        arrays["points"] = quantised_points(content)
+    if content.compare is not None:
+        facts["tangle"], lines = tangle_parts(content, limit=2 * MOST_LEAVES_IN_PAGE)
+        arrays |= {f"tangle.{name}": values for name, values in lines.items()}
+    return pack(facts, arrays)
+
+
+def _name_facts(content: Content) -> dict[str, Any]:
+    tree = content.tree
+    named = content.names is not None or tree.name is not None
+    inner = (
+        {}
+        if tree.name is None
+        else {str(v): str(tree.name[v]) for v in range(tree.n_leaves, tree.n_nodes) if tree.name[v]}
+    )
+    return {
+        "names": [content.leaf_name(v) for v in range(tree.n_leaves)] if named else None,
+        "innerNames": inner,
+    }
+
+
+__all__ = ["MOST_LEAVES_IN_PAGE", "VIEWS", "policy", "served_page", "to_html", "whole_page"]
