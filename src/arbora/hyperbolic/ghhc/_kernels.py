@@ -92,3 +92,154 @@ def ranking_terms(ratio, node_depth, point_depth, noise, temperature):
                 if penalty[p, n] > 1.0:
                     push[p, t, n] = lift[p, n] * distance[p, n]
     return cost, slope, push
+
+
+@njit(cache=True)
+def nearest_candidates(scores, n_candidates):
+    """Nodes that can carry mass in the LCA distributions of each triple: int64[B, n_candidates].
+
+    `scores` is float[3, B, M], growing with the dissimilarity. The first half of a row are the nodes nearest to
+    the farther of points i and j (Eq. 12), the second half the nearest of the others to the farthest of all
+    three (Eq. 13). A bounded insertion list: nearly every node fails one comparison.
+    """
+    n_triples, n_nodes = scores.shape[1], scores.shape[2]
+    chosen = np.empty((n_triples, n_candidates), dtype=np.int64)
+    n_pair = n_candidates // 2
+    pair_score = np.empty(n_nodes, dtype=scores.dtype)
+    triple_score = np.empty(n_nodes, dtype=scores.dtype)
+    kept = np.empty(n_candidates, dtype=scores.dtype)
+    taken = np.zeros(n_nodes, dtype=np.bool_)
+    for t in range(n_triples):
+        for n in range(n_nodes):
+            pair_score[n] = max(scores[0, t, n], scores[1, t, n])
+            triple_score[n] = max(pair_score[n], scores[2, t, n])
+        _keep_smallest(pair_score, taken, chosen[t, :n_pair], kept)
+        for c in range(n_pair):
+            taken[chosen[t, c]] = True
+        _keep_smallest(triple_score, taken, chosen[t, n_pair:], kept)
+        for c in range(n_pair):
+            taken[chosen[t, c]] = False
+    return chosen
+
+
+@njit(cache=True)
+def _keep_smallest(values, skip, chosen, kept):
+    """Indices of the smallest values that are not skipped, ascending, into `chosen`."""
+    size, capacity = 0, chosen.shape[0]
+    for n in range(values.shape[0]):
+        if skip[n] or (size == capacity and (capacity == 0 or values[n] >= kept[size - 1])):
+            continue
+        place = size if size < capacity else capacity - 1
+        while place > 0 and kept[place - 1] > values[n]:
+            kept[place] = kept[place - 1]
+            chosen[place] = chosen[place - 1]
+            place -= 1
+        kept[place] = values[n]
+        chosen[place] = n
+        size = min(size + 1, capacity)
+
+
+@njit(cache=True)
+def take_candidates(scores, candidates):
+    """Values of the candidate nodes: float[3, B, K]."""
+    n_triples, n_candidates = candidates.shape
+    out = np.empty((3, n_triples, n_candidates), dtype=scores.dtype)
+    for p in range(3):
+        for t in range(n_triples):
+            for c in range(n_candidates):
+                out[p, t, c] = scores[p, t, candidates[t, c]]
+    return out
+
+
+@njit(cache=True)
+def scatter_gradient(candidates, towards, along, points, nodes, position, n_rows):
+    """Euclidean gradient of the touched nodes: float[n_rows, d].
+
+    A point x adds ``along * z - towards * x`` to the gradient of a candidate z; `position` is the row of a node.
+    """
+    dimension = nodes.shape[1]
+    n_triples, n_candidates = candidates.shape
+    gradient = np.zeros((n_rows, dimension), dtype=nodes.dtype)
+    scale = np.zeros(n_rows, dtype=nodes.dtype)
+    source = np.empty(n_rows, dtype=np.int64)
+    for t in range(n_triples):
+        for c in range(n_candidates):
+            node = candidates[t, c]
+            row = position[node]
+            source[row] = node
+            for p in range(3):
+                weight = towards[p, t, c]
+                scale[row] += along[p, t, c]
+                if weight != 0.0:
+                    for k in range(dimension):
+                        gradient[row, k] -= weight * points[p, t, k]
+    for row in range(n_rows):
+        for k in range(dimension):
+            gradient[row, k] += scale[row] * nodes[source[row], k]
+    return gradient
+
+
+@njit(cache=True)
+def nearest_smaller(scores, rank, child_rank):
+    """For each child the node of lower rank with the smallest score, -1 where there is none: int64[C]."""
+    n_children, n_nodes = scores.shape
+    parent = np.full(n_children, -1, dtype=np.int64)
+    for child in range(n_children):
+        best = np.inf
+        for node in range(n_nodes):
+            if rank[node] < child_rank[child] and scores[child, node] < best:
+                best = scores[child, node]
+                parent[child] = node
+    return parent
+
+
+@njit(cache=True)
+def upward_order(parent, n_leaves):
+    """Internal nodes, every child before its parent, for parents in any order: int64[n_internal]."""
+    n_nodes = parent.shape[0]
+    depth = np.full(n_nodes, -1, dtype=np.int64)
+    path = np.empty(n_nodes, dtype=np.int64)
+    for node in range(n_leaves, n_nodes):
+        length, at = 0, node
+        while at >= 0 and depth[at] < 0:
+            path[length] = at
+            length += 1
+            at = parent[at]
+        below = depth[at] if at >= 0 else -1
+        for k in range(length - 1, -1, -1):
+            below += 1
+            depth[path[k]] = below
+    return n_leaves + np.argsort(-depth[n_leaves:], kind="mergesort")
+
+
+@njit(cache=True)
+def contract_unary(parent, order, n_leaves, support):
+    """Drop internal nodes without leaves, replace those with one child by it.
+
+    Returns `above`, the parent of every node that stays, and `stands_for`, the node that stands for each (-1: none).
+    `support` is multiplied along what is contracted, in place.
+    """
+    n_nodes = parent.shape[0]
+    above = np.full(n_nodes, -2, dtype=np.int64)
+    stands_for = np.full(n_nodes, -1, dtype=np.int64)
+    n_children = np.zeros(n_nodes, dtype=np.int64)
+    child = np.full(n_nodes, -1, dtype=np.int64)
+    for leaf in range(n_leaves):
+        stands_for[leaf] = leaf
+        above[leaf] = parent[leaf]
+        n_children[parent[leaf]] += 1
+        child[parent[leaf]] = leaf
+    for node in order:
+        if n_children[node] == 0:
+            continue
+        if n_children[node] == 1:
+            stands_for[node] = child[node]
+            if parent[node] >= 0:
+                support[child[node]] *= support[node]
+        else:
+            stands_for[node] = node
+        above[stands_for[node]] = parent[node]
+        if parent[node] >= 0:
+            n_children[parent[node]] += 1
+            child[parent[node]] = stands_for[node]
+    return above, stands_for

@@ -1,0 +1,98 @@
+"""Hyperbolic distances of many points to many nodes by one matrix product, in NumPy.
+
+`arbora.hyperbolic.poincare` is the geometry, for PyTorch tensors; these are its distances in the one form gHHC
+needs at scale. With the gap ``1 - |z|²`` of a node, ``|x - z|² / gap`` is linear in ``(x, 1, |x|²)``; so the
+scores of a batch against all nodes are one product with a table that changes only where nodes move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+SMALLEST = 1e-12  # of a squared distance over gaps: keeps derivatives finite where point and node coincide
+
+
+def gaps(points: Floats) -> Floats:
+    """``1 - |x|²`` of every row."""
+    return np.maximum(1.0 - np.einsum("...d,...d->...", points, points), 1e-12).astype(points.dtype)
+
+
+def depths(points: Floats) -> Floats:
+    """Hyperbolic norm ``2 artanh |x|`` of every row (Eq. 2), from the same gap as the distances."""
+    gap = gaps(points)
+    return 2.0 * np.arcsinh(np.sqrt((1.0 - gap) / gap))
+
+
+class NodeTable:
+    """Nodes in the ball, with the table that turns points into scores.
+
+    Attributes
+    ----------
+    nodes : float[M, d]
+    gap : float[M]
+    depth : float[M]
+        Hyperbolic norm of each node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.hyperbolic.ghhc.distances import NodeTable
+    >>> table = NodeTable(np.array([[0.0, 0.0], [0.5, 0.0]]))
+    >>> table.distances(np.array([[-0.5, 0.0]])).round(4)
+    array([[1.0986, 2.1972]])
+    """
+
+    def __init__(self, nodes: Floats) -> None:
+        self.nodes = np.array(nodes, order="C")
+        n_nodes, dimension = self.nodes.shape
+        self.gap = np.empty(n_nodes, self.nodes.dtype)
+        self.depth = np.empty(n_nodes, self.nodes.dtype)
+        self._table = np.empty((n_nodes, dimension + 2), self.nodes.dtype)
+        self.refresh(slice(None))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def refresh(self, rows: slice | NDArray[np.int64]) -> None:
+        """Recompute what depends on `nodes[rows]` after they moved."""
+        nodes = self.nodes[rows]
+        gap = gaps(nodes)
+        self.gap[rows] = gap
+        self.depth[rows] = 2.0 * np.arcsinh(np.sqrt((1.0 - gap) / gap))
+        self._table[rows, :-2] = nodes * (-2.0 / gap)[:, None]
+        self._table[rows, -2] = (1.0 - gap) / gap
+        self._table[rows, -1] = 1.0 / gap
+
+    def scores(self, points: Floats) -> Floats:
+        """``|x - z|² / (1 - |z|²)``, which orders the nodes around a point as the distance does: float[N, M]."""
+        return lifted(points) @ self._table.T
+
+    def ratios(self, points: Floats) -> Floats:
+        """``|x - z|² / ((1 - |x|²)(1 - |z|²))``, never below `SMALLEST`: float[N, M]."""
+        ratio = self.scores(points)
+        ratio /= gaps(points)[:, None]
+        return np.maximum(ratio, SMALLEST, out=ratio)
+
+    def distances(self, points: Floats) -> Floats:
+        """Hyperbolic distance of every point to every node: float[N, M]."""
+        ratio = self.ratios(points)
+        return np.multiply(2.0, np.arcsinh(np.sqrt(ratio, out=ratio), out=ratio), out=ratio)
+
+    def dissimilarities(self, children: Floats, margin: float = 0.0) -> Floats:
+        """Child–parent dissimilarity of every row of `children` to every node (Eq. 3; with a margin Eq. 16).
+
+        The distance, weighted by one plus how far the parent's norm (plus the margin) exceeds the child's.
+        """
+        excess = self.depth[None, :] - depths(children)[:, None] + margin
+        return self.distances(children) * (1.0 + np.maximum(excess, 0.0))
+
+
+def lifted(points: Floats) -> Floats:
+    """Rows ``(x, 1, |x|²)``."""
+    out = np.empty((len(points), points.shape[1] + 2), points.dtype)
+    out[:, :-2] = points
+    out[:, -2] = 1.0
+    out[:, -1] = np.einsum("nd,nd->n", points, points)
+    return out

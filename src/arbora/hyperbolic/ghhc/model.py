@@ -1,0 +1,112 @@
+"""The distributions of gHHC over parents, trees and least common ancestors, exact and in log space.
+
+Everything follows from the child–parent dissimilarity (Eq. 3). A node may only have parents of smaller norm; ties
+go by the order of the nodes, so that any choice of parents is a tree. Data points lie below every node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from arbora.hyperbolic.ghhc import _kernels as kernels
+from arbora.hyperbolic.ghhc.distances import Floats, NodeTable, depths
+
+Ints = NDArray[np.int64]
+BLOCK = 4_000_000  # entries of a block of child-by-node matrices
+
+
+def ranks(table: NodeTable) -> Ints:
+    """Place of each node by norm, smallest (the root) 0; equal norms by index."""
+    place = np.empty(len(table), np.int64)
+    place[np.argsort(table.depth, kind="stable")] = np.arange(len(table))
+    return place
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Slices of rows whose matrices over `n_columns` stay small."""
+    step = max(1, BLOCK // max(n_columns, 1))
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def nearest_parents(table: NodeTable, points: Floats) -> Ints:
+    """The node each data point selects as parent (Eq. 4): int64[N]."""
+    parent = np.empty(len(points), np.int64)
+    deepest = table.depth.max()
+    for rows in blocks(len(points), len(table)):
+        block = points[rows]
+        if deepest <= depths(block).min():  # no penalty: the scores order the nodes already
+            parent[rows] = table.scores(block).argmin(axis=1)
+        else:
+            parent[rows] = table.dissimilarities(block).argmin(axis=1)
+    return parent
+
+
+def node_parents(table: NodeTable, children: Ints | None = None, place: Ints | None = None) -> Ints:
+    """The node each of the nodes `children` (default: all) selects as parent, -1 for the root (Eq. 4).
+
+    Among nodes of smaller norm the penalty is zero and the distance decides.
+    """
+    children = np.arange(len(table)) if children is None else children
+    place = ranks(table) if place is None else place
+    parent = np.empty(len(children), np.int64)
+    for rows in blocks(len(children), len(table)):
+        chosen = children[rows]
+        parent[rows] = kernels.nearest_smaller(table.scores(table.nodes[chosen]), place, place[chosen])
+    return parent
+
+
+def point_log_probabilities(table: NodeTable, points: Floats, temperature: float = 1.0) -> Floats:
+    """log P(parent = node | data point), Eq. 5: float[N, M]."""
+    return log_softmax(-table.dissimilarities(points) / temperature, axis=1)
+
+
+def node_log_probabilities(
+    table: NodeTable, children: Ints, place: Ints | None = None, temperature: float = 1.0
+) -> Floats:
+    """log P(parent = node | node), Eq. 5 over the nodes of smaller norm (-inf elsewhere): float[C, M].
+
+    The row of the root is -inf throughout: it has no parent.
+    """
+    place = ranks(table) if place is None else place
+    logits = -table.distances(table.nodes[children]) / temperature
+    logits[place[None, :] >= place[children][:, None]] = -np.inf
+    free = place[children] > 0
+    logits[free] = log_softmax(logits[free], axis=1)
+    return logits
+
+
+def tree_log_probability(
+    table: NodeTable, points: Floats, point_parent: Ints, node_parent: Ints, temperature: float = 1.0
+) -> float:
+    """log of the probability of a choice of parents for all points and nodes (Eq. 6)."""
+    total = 0.0
+    for rows in blocks(len(points), len(table)):
+        logs = point_log_probabilities(table, points[rows], temperature)
+        total += float(np.take_along_axis(logs, point_parent[rows, None], axis=1).sum())
+    place = ranks(table)
+    children = np.flatnonzero(place > 0)
+    for rows in blocks(len(children), len(table)):
+        logs = node_log_probabilities(table, children[rows], place, temperature)
+        total += float(np.take_along_axis(logs, node_parent[children[rows], None], axis=1).sum())
+    return total
+
+
+def lca_distributions(
+    table: NodeTable, points: Floats, temperature: float = 1.0, noise: Floats | float = 0.0
+) -> tuple[Floats, Floats]:
+    """Distributions over the LCA of (i, j) and of (i, j, k) for triples `points` [3, B, d] (Eq. 12–14).
+
+    The second gives no mass to the most likely node of the first. Exact: over all nodes.
+    """
+    dissimilarity = np.stack([table.dissimilarities(member) for member in points])
+    pair = noise - dissimilarity[:2].max(axis=0) / temperature
+    triple = noise - dissimilarity.max(axis=0) / temperature
+    pair_mass = np.exp(log_softmax(pair, axis=1))
+    if len(table) == 1:
+        return pair_mass, np.zeros_like(pair_mass)
+    np.put_along_axis(triple, pair.argmax(axis=1)[:, None], -np.inf, axis=1)
+    return pair_mass, np.exp(log_softmax(triple, axis=1))

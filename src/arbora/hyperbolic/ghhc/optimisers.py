@@ -1,0 +1,79 @@
+"""Riemannian descent on single rows of a table of nodes: only what a batch touched is read or written.
+
+The retraction is the paper's (Eq. 19): add, and pull back to the largest allowed norm what left it. The same
+moves for PyTorch tensors, along geodesics, are in `arbora.hyperbolic.optim`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
+from arbora.hyperbolic.ghhc.objectives import RowGradient
+
+
+def retract(points: Floats, moves: Floats, limit: float) -> Floats:
+    """Points moved in the ambient space, and scaled back to norm `limit` where they exceed it (Eq. 19)."""
+    moved = points + moves
+    norm = np.sqrt(np.einsum("nd,nd->n", moved, moved))
+    outside = norm > limit
+    moved[outside] *= (limit / norm[outside])[:, None]
+    return moved
+
+
+class RiemannianDescent:
+    """Stochastic Riemannian gradient descent (Eq. 18–20)."""
+
+    def __init__(self, n_nodes: int, dimension: int, dtype: np.dtype) -> None:
+        del n_nodes, dimension, dtype  # no state
+
+    def step(self, table: NodeTable, gradient: RowGradient, rate: float, limit: float) -> None:
+        """Move the touched nodes against their Riemannian gradient."""
+        rows, values = gradient
+        scale = (-rate / 4.0) * table.gap[rows] ** 2
+        table.nodes[rows] = retract(table.nodes[rows], values * scale[:, None], limit)
+        table.refresh(rows)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Arrays a checkpoint must keep."""
+        return {}
+
+    def load(self, state: dict[str, np.ndarray]) -> None:
+        """Take the arrays of `state` back."""
+
+
+class RiemannianAdam:
+    """Adam with one second moment a node; moments and bias corrections advance only where a node is touched."""
+
+    decay_first, decay_second, floor = 0.9, 0.999, 1e-8
+
+    def __init__(self, n_nodes: int, dimension: int, dtype: np.dtype) -> None:
+        self.first = np.zeros((n_nodes, dimension), dtype)
+        self.second = np.zeros(n_nodes, dtype)
+        self.count = np.zeros(n_nodes, np.int64)
+
+    def step(self, table: NodeTable, gradient: RowGradient, rate: float, limit: float) -> None:
+        """Move the touched nodes by the normalised running mean of their Riemannian gradient."""
+        rows, values = gradient
+        gap = table.gap[rows]
+        direction = values * (gap**2 / 4.0)[:, None]
+        length = np.einsum("nd,nd->n", direction, direction) * (2.0 / gap) ** 2  # in the metric of the ball
+        self.count[rows] += 1
+        self.first[rows] = self.decay_first * self.first[rows] + (1 - self.decay_first) * direction
+        self.second[rows] = self.decay_second * self.second[rows] + (1 - self.decay_second) * length
+        first = self.first[rows] / (1 - self.decay_first ** self.count[rows])[:, None]
+        second = self.second[rows] / (1 - self.decay_second ** self.count[rows])
+        moves = first * (-rate / (np.sqrt(second) + self.floor))[:, None]
+        table.nodes[rows] = retract(table.nodes[rows], moves.astype(table.nodes.dtype), limit)
+        table.refresh(rows)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Arrays a checkpoint must keep."""
+        return {"first": self.first, "second": self.second, "count": self.count}
+
+    def load(self, state: dict[str, np.ndarray]) -> None:
+        """Take the arrays of `state` back."""
+        self.first, self.second, self.count = state["first"], state["second"], state["count"]
+
+
+OPTIMISERS = {"sgd": RiemannianDescent, "adam": RiemannianAdam}

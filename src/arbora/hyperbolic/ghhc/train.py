@@ -1,0 +1,191 @@
+"""The training loop of gHHC: ranking and margin steps in turn, on nodes that move one batch at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from arbora.errors import DivergedError, FormatError
+from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
+from arbora.hyperbolic.ghhc.model import node_parents, ranks
+from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
+from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS
+from arbora.hyperbolic.ghhc.rows import BallPlacement
+from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What a training run does, apart from the data."""
+
+    n_steps: int
+    batch_size: int
+    learning_rate: float
+    temperature: float
+    noise: float
+    margin: float
+    margin_weight: float
+    margin_nodes: int
+    n_candidates: int | None
+    optimizer: str
+    seed: int
+    learn_projection: bool = False
+
+
+@dataclass
+class TrainingState:
+    """Where a training run stands: all that a checkpoint keeps."""
+
+    table: NodeTable
+    placement: BallPlacement
+    optimizer: object
+    step: int = 0
+    costs: list[float] = field(default_factory=list)
+
+
+def start(plan: TrainingPlan, nodes: Floats, placement: BallPlacement) -> TrainingState:
+    """State before the first step."""
+    optimizer = OPTIMISERS[plan.optimizer](*nodes.shape, nodes.dtype)
+    return TrainingState(NodeTable(nodes), placement, optimizer)
+
+
+def train(
+    plan: TrainingPlan,
+    state: TrainingState,
+    sampler: TripleSampler,
+    read_raw: Callable | None = None,
+    after_step: Callable[[TrainingState], bool] | None = None,
+) -> TrainingState:
+    """Run the steps that are left; `after_step` may stop early by returning True.
+
+    Every second step is followed by one on the margin cost, over a random part of the nodes when there are
+    many (their sum is scaled to that of all).
+    """
+    limit = state.placement.norm * (1.0 - 1e-3)  # nodes stay below the data, so that they can be its parents
+    while state.step < plan.n_steps:
+        rng = step_generator(plan.seed, state.step)
+        rate = plan.learning_rate * annealed(state.step, plan.n_steps, floor=0.1)
+        state.costs.append(_ranking_step(plan, state, sampler, rng, rate, limit, read_raw))
+        if plan.margin_weight > 0 and state.step % 2 == 1:
+            _margin_step(plan, state, rng, rate, limit)
+        state.step += 1
+        if after_step is not None and after_step(state):
+            break
+    return state
+
+
+def annealed(step: int, n_steps: int, floor: float = 0.0) -> float:
+    """Factor that falls linearly from 1 to `floor` over the run."""
+    return 1.0 - (1.0 - floor) * step / max(n_steps, 1)
+
+
+def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
+    triples = sampler.draw(state.step, plan.batch_size, rng)
+    points = sampler.pool(state.step)[triples]
+    if plan.learn_projection:
+        raw = read_raw(sampler.rows)[triples]
+        points = state.placement(raw.reshape(-1, raw.shape[-1])).reshape(3, plan.batch_size, -1)
+    table = state.table
+    noise = _noise(plan, state, rng, len(table), points.dtype)
+    result = ranking_cost(
+        table,
+        points,
+        temperature=plan.temperature,
+        noise=noise,
+        n_candidates=plan.n_candidates,
+        with_points=plan.learn_projection,
+    )
+    cost = float(result.cost.mean()) - 1.5 * len(table)  # 1.5 a node is the cost of deciding nothing
+    if not np.isfinite(cost) or not np.isfinite(result.nodes.values).all():
+        raise DivergedError(f"Training turned non-finite at step {state.step}. Lower learning_rate.")
+    state.optimizer.step(table, result.nodes, rate, limit)
+    if plan.learn_projection:
+        gradient = state.placement.projection_gradient(
+            raw.reshape(-1, raw.shape[-1]), result.points.reshape(len(raw) * plan.batch_size, -1)
+        )
+        scale = np.linalg.norm(state.placement.projection) / max(np.linalg.norm(gradient), 1e-12)
+        state.placement.projection -= (rate * scale) * gradient
+    return cost
+
+
+def _noise(plan, state, rng, n_nodes, dtype) -> Floats | None:
+    """Gumbel noise on the LCA logits, falling to zero over the run."""
+    strength = plan.noise * annealed(state.step, plan.n_steps)
+    if strength <= 0:
+        return None
+    width = n_nodes if plan.n_candidates is None else min(n_nodes, max(plan.n_candidates, 2))
+    return (strength * rng.gumbel(size=(plan.batch_size, width))).astype(dtype)
+
+
+def _margin_step(plan, state, rng, rate, limit) -> None:
+    table = state.table
+    place = ranks(table)
+    children = np.flatnonzero(place > 0)
+    weight = plan.margin_weight
+    if len(children) > plan.margin_nodes:
+        weight *= len(children) / plan.margin_nodes
+        children = np.sort(rng.choice(children, plan.margin_nodes, replace=False))
+    if not len(children):
+        return
+    _, gradient = margin_cost(table, children, node_parents(table, children, place), plan.margin)
+    state.optimizer.step(table, RowGradient(gradient.rows, weight * gradient.values), rate, limit)
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------
+
+
+def fingerprint(settings: dict, sample: Floats) -> str:
+    """Short name of a run: what it does and on what, so that a checkpoint is not taken up by another run."""
+    text = repr(sorted(settings.items())).encode()
+    return hashlib.sha256(text + np.ascontiguousarray(sample).tobytes()).hexdigest()[:16]
+
+
+def save_checkpoint(path: str | os.PathLike, state: TrainingState, name: str, seed: int) -> None:
+    """Write the state; the file is replaced in one move, so that a crash leaves the last one whole."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    arrays = {f"optimizer_{key}": value for key, value in state.optimizer.state().items()}
+    if state.placement.projection is not None:
+        arrays["projection"] = state.placement.projection
+    with open(partial, "wb") as file:
+        np.savez(
+            file,
+            name=name,
+            seed=seed,
+            step=state.step,
+            nodes=state.table.nodes,
+            mean=state.placement.mean,
+            costs=np.array(state.costs),
+            **arrays,
+        )
+    os.replace(partial, target)
+
+
+def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
+    """Arrays of a checkpoint, None where there is no file; a file that is none is refused."""
+    if not Path(path).exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            stored = {key: file[key] for key in file.files}
+        if not {"name", "seed", "step", "nodes", "mean", "costs"} <= stored.keys():
+            raise ValueError("arrays are missing")
+    except Exception as error:
+        raise FormatError(f"{path} is not a checkpoint of GHHC ({error}). Delete it to start anew.") from error
+    return stored
+
+
+def restore(plan: TrainingPlan, stored: dict[str, np.ndarray], norm: float) -> TrainingState:
+    """The state a checkpoint keeps."""
+    placement = BallPlacement(stored["mean"], stored.get("projection"), norm)
+    state = start(plan, stored["nodes"], placement)
+    state.optimizer.load(
+        {key.removeprefix("optimizer_"): value for key, value in stored.items() if key.startswith("optimizer_")}
+    )
+    state.step, state.costs = int(stored["step"]), stored["costs"].tolist()
+    return state
