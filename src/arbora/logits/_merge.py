@@ -179,7 +179,7 @@ def merge_classes(
     groups.score[unknown] = np.inf
     run = _merge_lowest if merging == "lowest" else _merge_all_pairs
     run(groups, rows, weights, progress)
-    groups.active[unknown] = True
+    groups.active[unknown], groups.score[unknown] = True, 0.0
     _join_unknown_classes(groups, unknown)
     return groups.finish()
 

@@ -55,7 +55,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Replicates for the support of every split; 0 for none. Points are drawn again within their class.
     max_memory : int, default=2**32
         Files and batches larger than this many bytes are streamed, in at most two passes, instead of being
-        looked at where they lie. Arrays in memory are never copied.
+        looked at where they lie. C-ordered arrays in memory are never copied.
     n_jobs : int, optional
         Threads; None means all cores. The result does not depend on it.
     random_state : int, RandomState or None

@@ -57,15 +57,13 @@ def kernel_array(array: Any) -> tuple[NDArray[Any], int]:
     array = _without_torch(array)
     if isinstance(array, tuple):  # bits of a bfloat16 tensor
         return array[0], kernels.BFLOAT
-    array = array if isinstance(array, np.ndarray) else np.asarray(array)
+    array = np.ascontiguousarray(array)  # of a C-ordered array no copy; one layout, one compilation
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.name == "bfloat16":
-        return np.ascontiguousarray(array).view(np.uint16), kernels.BFLOAT
+        return array.view(np.uint16), kernels.BFLOAT
     if array.dtype == np.float16:
-        return (array if array.flags.c_contiguous else np.ascontiguousarray(array)).view(
-            np.uint16
-        ), kernels.HALF
+        return array.view(np.uint16), kernels.HALF
     if array.dtype in (np.float32, np.float64):
         return array, kernels.PLAIN
     if array.dtype.kind in "biufO":
@@ -88,10 +86,10 @@ def is_batches(X: Any) -> bool:
     """Whether X must be read in blocks: a path, a store, an iterator, a list of matrices, a function that opens one."""
     if isinstance(X, (str, Path, Batches)) or callable(X):
         return True
-    if isinstance(X, np.ndarray) or (hasattr(X, "__array__") and not _is_store(X)):
-        return False
     if _is_store(X):
         return True
+    if hasattr(X, "__array__"):
+        return False
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(getattr(item, "ndim", None) == 2 for item in X)
     return isinstance(X, Iterable) and not hasattr(X, "shape")
