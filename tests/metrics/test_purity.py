@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from trees import chain, lca_by_definition, leaf_sets, random_tree, trees
 
 from arbora import Tree
-from arbora.metrics import dendrogram_purity, leaf_purity, least_hierarchical_distance
+from arbora.metrics import dendrogram_purity, least_hierarchical_distance
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -116,21 +116,11 @@ def test_least_hierarchical_distance_ranges_from_siblings_to_the_ends_of_a_chain
     assert np.isnan(least_hierarchical_distance(tree, [3, 3, 4], [0, 0, 1]))
 
 
-@given(st.integers(1, 40), SEEDS)
-def test_leaf_purity_equals_its_definition(n_points, seed):
-    rng = np.random.default_rng(seed)
-    leaf, y = rng.integers(0, 5, n_points), rng.integers(0, 4, n_points)
-    expected = sum(np.bincount(y[leaf == k]).max() for k in np.unique(leaf)) / n_points
-    assert leaf_purity(leaf, y) == pytest.approx(expected)
-    assert leaf_purity(leaf.astype(str), y) == pytest.approx(expected)
-
-
 def test_purities_without_a_pair_are_nan():
     one = random_tree(1, np.random.default_rng(0))
     assert np.isnan(dendrogram_purity(one, ["a"]))
     assert np.isnan(dendrogram_purity(chain(3), [0, 1, 2]))
     assert np.isnan(dendrogram_purity(chain(3), [np.nan, np.nan, np.nan]))
-    assert np.isnan(leaf_purity([0, 1], [-1, -1]))
 
 
 @pytest.mark.parametrize(
@@ -146,9 +136,6 @@ def test_purities_without_a_pair_are_nan():
         (lambda t: dendrogram_purity(t, np.array([1, "a", None, 2], dtype=object)), TypeError, r"mixture"),
         (lambda t: dendrogram_purity(t, np.zeros(4, dtype=complex)), TypeError, r"dtype complex128"),
         (lambda t: least_hierarchical_distance(t, [0, 1, 2], [0, 1]), ValueError, r"Got 3 and 2"),
-        (lambda t: leaf_purity([0, 1, 2], [0, 1]), ValueError, r"leaf_of_point and y.*Got 3 and 2"),
-        (lambda t: leaf_purity([0, np.nan], [0, 1]), ValueError, r"leaf_of_point must not hold NaN"),
-        (lambda t: leaf_purity([[0, 1]], [0, 1]), ValueError, r"shape \(1, 2\)"),
     ],
 )
 def test_bad_labels_are_refused_with_what_came(call, error, message):

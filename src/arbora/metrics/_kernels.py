@@ -64,23 +64,23 @@ def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
     return total
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def log_distance_of_pairs(class_end, leaf, count, joined, depth, log_distance):
-    """Per item, the sum over later items of its class of count * count * log_distance[edges between them].
+    """Sum over pairs of items of one class of count * count * log_distance[edges between their leaves].
 
     Items as in `purity_of_pairs`; class_end[k] is where the class of item k ends. Walking right, the LCA is a
     running maximum of `joined`. O(pairs of items of one class).
     """
-    per_item = np.zeros(leaf.shape[0])
-    for a in prange(leaf.shape[0]):
+    total = 0.0
+    for a in range(leaf.shape[0]):
         above = np.int64(-1)
-        total = 0.0
+        to_later = 0.0
         for b in range(a + 1, class_end[a]):
             above = max(above, joined[b - 1])
             edges = depth[leaf[a]] + depth[leaf[b]] - 2 * depth[above]
-            total += count[b] * log_distance[edges]
-        per_item[a] = count[a] * total
-    return per_item
+            to_later += count[b] * log_distance[edges]
+        total += count[a] * to_later
+    return total
 
 
 # Sums may be reordered (what lets them vectorise); NaN and infinity are refused before a kernel is called.
@@ -133,19 +133,19 @@ def _minimum_with_four_rows(row, a, b, c, d, aj, bj, cj, dj):
     return total
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def minimum_of_wedges(matrix):
     """Sum over centres i and unordered pairs {j, k} of other points of min(matrix[i, j], matrix[i, k])."""
     n = matrix.shape[0]
-    per_row = np.zeros(n)
-    for i in prange(n):
-        others = np.empty(n - 1)
+    total = 0.0
+    others = np.empty(n - 1)
+    for i in range(n):
         others[:i] = matrix[i, :i]
         others[i:] = matrix[i, i + 1 :]
         others.sort()
         for rank in range(n - 1):  # smallest first: it is the minimum with all that follow
-            per_row[i] += others[rank] * (n - 2 - rank)
-    return per_row.sum()
+            total += others[rank] * (n - 2 - rank)
+    return total
 
 
 @njit(cache=True)

@@ -102,7 +102,7 @@ def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: 
     class_end = np.repeat(items.class_offsets[1:], np.diff(items.class_offsets))
     total = kernels.log_distance_of_pairs(
         class_end, items.leaf, items.count, items.joined, depths, log_distance
-    ).sum()
+    )
     return float(total / n_pairs - 1) / float(np.log2(tree.n_leaves) - 1)
 
 
