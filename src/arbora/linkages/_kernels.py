@@ -1,4 +1,4 @@
-"""Agglomeration of a sparse graph: nearest-neighbour chains over heaps, spanning forests, joining the rest."""
+"""Agglomeration of a sparse graph: nearest-neighbour chains over heaps, spanning forests, the rest joined."""
 
 from __future__ import annotations
 

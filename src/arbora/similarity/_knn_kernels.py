@@ -1,0 +1,170 @@
+"""Selecting, improving and weighting nearest neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SMOOTHING_STEPS = 64
+SMALLEST_SCALE = 1e-3  # of a local scale, relative to the mean distance: keeps ties of distances finite
+
+
+@njit(cache=True)
+def insert_neighbour(best, who, value, point):
+    """Put a point into one row's ascending list of neighbours, pushing out the last."""
+    place = best.shape[0] - 1
+    while place > 0 and best[place - 1] > value:
+        best[place] = best[place - 1]
+        who[place] = who[place - 1]
+        place -= 1
+    best[place] = value
+    who[place] = point
+
+
+@njit(cache=True, nogil=True)
+def select_nearest(products, squares, first, own, best, who):
+    """Offer points first, first + 1, ... to each row r; products[r, c] is the inner product with first + c.
+
+    Compares |y|^2 - 2 x.y, which orders the points y as their distance to x does. `own[r]` is never taken.
+    """
+    for r in range(products.shape[0]):
+        row = products[r]
+        worst = best[r, best.shape[1] - 1]
+        for c in range(row.shape[0]):
+            value = squares[first + c] - 2 * row[c]
+            if value < worst and first + c != own[r]:
+                insert_neighbour(best[r], who[r], value, first + c)
+                worst = best[r, best.shape[1] - 1]
+
+
+@njit(cache=True, nogil=True)
+def square_distance(x, y):
+    """Squared Euclidean distance of two rows, without cancellation."""
+    total = 0.0
+    for f in range(x.shape[0]):
+        gap = x[f] - y[f]
+        total += gap * gap
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def quick_square_distance(x, y):
+    """The same in the precision of the rows, summed in any order: several times faster."""
+    total = x[0] - x[0]
+    for f in range(x.shape[0]):
+        gap = x[f] - y[f]
+        total += gap * gap
+    return total
+
+
+@njit(cache=True)
+def add_reverse_neighbours(who):
+    """Each row's neighbours, then up to as many rows that have it as theirs, closest first; -1 fills up."""
+    n_points, n_neighbors = who.shape
+    both = np.full((n_points, 2 * n_neighbors), -1, dtype=np.int32)
+    both[:, :n_neighbors] = who
+    filled = np.full(n_points, n_neighbors, dtype=np.int32)
+    for k in range(n_neighbors):
+        for point in range(n_points):
+            near = who[point, k]
+            if near >= 0 and filled[near] < 2 * n_neighbors:
+                both[near, filled[near]] = point
+                filled[near] += 1
+    return both
+
+
+@njit(cache=True, nogil=True)
+def offer_point(X, q, point, seen, best, row):
+    """Take a point into the list of row q if it is new there and near enough."""
+    if point < 0 or seen[point] == q:
+        return
+    seen[point] = q
+    value = quick_square_distance(X[q], X[point])
+    if value < best[best.shape[0] - 1]:
+        insert_neighbour(best, row, value, point)
+
+
+@njit(cache=True, nogil=True)
+def try_neighbours_of_neighbours(X, who, both, first, last, improved):
+    """Write to improved[first:last] the nearest among each row's neighbours in `both` and theirs in `who`."""
+    seen = np.full(X.shape[0], -1, dtype=np.int32)
+    best = np.empty(who.shape[1], dtype=X.dtype)
+    for q in range(first, last):
+        row = improved[q]
+        best[:] = np.inf
+        row[:] = -1
+        seen[q] = q
+        for near in both[q]:
+            offer_point(X, q, near, seen, best, row)
+        for near in both[q]:
+            if near >= 0:
+                for far in who[near]:
+                    offer_point(X, q, far, seen, best, row)
+
+
+@njit(cache=True)
+def measure_and_sort(queries, points, who):
+    """Exact distances float64[rows, n_neighbors]; sorts rows of `who` by them in place, ties by number."""
+    distance = np.empty(who.shape, dtype=np.float64)
+    for r in range(who.shape[0]):
+        row, near = distance[r], who[r]
+        for k in range(near.shape[0]):
+            point = near[k]
+            value = np.sqrt(square_distance(queries[r], points[point])) if point >= 0 else np.inf
+            place = k
+            while place > 0 and (
+                row[place - 1] > value or (row[place - 1] == value and near[place - 1] > point)
+            ):
+                row[place] = row[place - 1]
+                near[place] = near[place - 1]
+                place -= 1
+            row[place] = value
+            near[place] = point
+    return distance
+
+
+@njit(cache=True)
+def smooth_local_scales(distance):
+    """Distance to the nearest other place, and the scale at which a row's weights sum to log2(n_neighbors).
+
+    The weight of a neighbour is exp(-(d - nearest) / scale), as in UMAP. Duplicates (d = 0) do not count as
+    the nearest other place. Returns (nearest, scale).
+    """
+    n_points, n_neighbors = distance.shape
+    target = np.log2(n_neighbors) if n_neighbors > 1 else 1.0
+    nearest = np.zeros(n_points)
+    scale = np.ones(n_points)
+    mean_of_all = max(distance.mean(), 1e-300)
+    for i in range(n_points):
+        row = distance[i]
+        for d in row:
+            if d > 0:
+                nearest[i] = d
+                break
+        low, high, middle = 0.0, np.inf, max(row.mean(), 1e-300)
+        for _ in range(SMOOTHING_STEPS):
+            total = 0.0
+            for d in row:
+                total += np.exp(-(d - nearest[i]) / middle) if d > nearest[i] else 1.0
+            if abs(total - target) < 1e-5:
+                break
+            if total > target:
+                high = middle
+                middle = (low + high) / 2
+            else:
+                low = middle
+                middle = 2 * middle if high == np.inf else (low + high) / 2
+        mean = row.mean() if nearest[i] > 0 else mean_of_all
+        scale[i] = max(middle, SMALLEST_SCALE * mean)
+    return nearest, scale
+
+
+@njit(cache=True)
+def fuzzy_weights(distance, nearest, scale):
+    """exp(-(d - nearest) / scale), at most 1: float32 of the shape of `distance`."""
+    weight = np.empty(distance.shape, dtype=np.float32)
+    for i in range(distance.shape[0]):
+        for k in range(distance.shape[1]):
+            gap = distance[i, k] - nearest[i]
+            weight[i, k] = np.exp(-gap / scale[i]) if gap > 0 else 1.0
+    return weight
