@@ -10,7 +10,11 @@ from typing import Any
 
 _HOME_OF_NAME = {
     "Layout": "arbora.view.layout",
+    "clustermap": "arbora.view.clustermap",
     "explore": "arbora.view.server",
+    "plot": "arbora.view.static",
+    "plot_cost_history": "arbora.view.curves",
+    "plot_levels": "arbora.view.curves",
     "to_html": "arbora.view.page",
     "widget": "arbora.view.widget",
 }

@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True)
 def centre_over_children(n_leaves, start, offsets, index):
-    """Position of each node across the tree: leaves at 0.5, 1.5, ...; a parent midway between outer children."""
+    """Position of each node across the tree: leaves at 0.5, 1.5, ...; parents midway between children."""
     centre = np.empty(n_leaves + offsets.shape[0] - 1, dtype=np.float64)
     for leaf in range(n_leaves):
         centre[leaf] = start[leaf] + 0.5

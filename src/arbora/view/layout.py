@@ -149,3 +149,14 @@ def _from_root(height: Floats) -> Floats:
 def mobius(z: Any, centre: complex, turn: complex = 1.0) -> Any:
     """The isometry of the disk that brings `centre` to the origin, then turns by `turn` (complex, norm 1)."""
     return turn * (z - centre) / (1 - np.conj(centre) * z)
+
+
+def largest_nodes(tree: Tree, root: int, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """About `limit` nodes below `root`, the largest first: closed under parents, siblings complete.
+
+    Returns the nodes, breadth first, and how many children of each follow: 0 for a leaf, -1 if closed.
+    """
+    smallest = 2 if tree.sizes[root] * 2 <= limit else max(2, int(tree.sizes[root]) // max(limit // 4, 1))
+    return kernels.unfold(
+        root, smallest, limit, tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index
+    )

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.view import _kernels as kernels
 from arbora.view import palette, scores
 from arbora.view._pack import pack
 from arbora.view.content import Content
+from arbora.view.layout import largest_nodes
 from arbora.view.tangle import tangle_parts
 
 OVERVIEW_NODES = 24_000
@@ -91,12 +91,7 @@ class Session:
 
     def nodes_below(self, root: int, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """About `limit` nodes below `root`, the largest first: closed under parents, siblings complete."""
-        tree = self.content.tree
-        smallest = max(2, int(tree.sizes[root]) // max(limit // 4, 1))
-        nodes, opened = kernels.unfold(
-            root, smallest, limit, tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index
-        )
-        return nodes, opened
+        return largest_nodes(self.content.tree, root, limit)
 
     def packed_nodes(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
-from arbora.view.layout import Layout
+from arbora.view.layout import Layout, largest_nodes
 
 _MAX_LINES = 4_000
 
@@ -32,10 +32,7 @@ def tangle_parts(content: Any, limit: int) -> tuple[dict[str, Any], dict[str, ND
     before = crossings(tree, other)
     turned = untangled(tree, other)
     layout = Layout(turned)
-    smallest = max(2, turned.n_leaves // max(limit // 4, 1)) if turned.n_nodes > limit else 2
-    nodes, opened = kernels.unfold(
-        turned.root, smallest, limit, turned.n_leaves, turned.sizes, turned.child_offsets, turned.child_index
-    )
+    nodes, opened = largest_nodes(turned, turned.root, limit)
     step = max(1, -(-tree.n_leaves // _MAX_LINES))
     lines = np.arange(step // 2, tree.n_leaves, step)
     arrays = {

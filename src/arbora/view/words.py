@@ -11,11 +11,6 @@ import numpy as np
 from arbora.tree import Tree
 
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
-_STOP = frozenset(
-    """the and for that with this from are was were has have had not but his her its their they you your our she
-    him who which what when where will would can could there been being than then them these those into about also
-    all any more most other some such only own same too very just over under again one two may""".split()
-)
 
 
 class WordCounts:
@@ -33,7 +28,9 @@ class WordCounts:
     def __init__(self, texts: Sequence[str], tree: Tree, max_words: int = 5000) -> None:
         if isinstance(texts, str) or len(texts) != tree.n_leaves:
             raise ValueError(f"texts must hold one text a leaf ({tree.n_leaves}). Got {len(texts)}.")
-        found = [sorted({word.casefold() for word in _WORD.findall(str(text))} - _STOP) for text in texts]
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import, seldom needed
+
+        found = [sorted(_words(str(text)) - ENGLISH_STOP_WORDS) for text in texts]
         documents = Counter(word for words in found for word in words)
         kept = [word for word, _ in documents.most_common(max_words)]
         number = {word: k for k, word in enumerate(kept)}
@@ -58,3 +55,7 @@ class WordCounts:
             for word in best
             if score[word] > 0 or (size == self.tree.n_leaves and here[word])
         ]
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}
