@@ -192,9 +192,7 @@ def descend_leaf_rows(
 
 
 @njit(cache=True, nogil=True)
-def leaf_gradient(
-    sum_ptr, sum_col, sum_val, kernel, ptr, col, val, self_kernel, self_scale, terms, scales
-):
+def leaf_gradient(sum_ptr, sum_col, sum_val, kernel, ptr, col, val, self_kernel, self_scale, terms, scales):
     """Dense gradient with respect to all rows of A (for tests and for the dense parameterisations)."""
     n_rows = ptr.shape[0] - 1
     out = np.empty((n_rows, kernel.shape[1]), dtype=val.dtype)
@@ -264,3 +262,14 @@ def lca_table(parent):
             table[a, b] = lca
             table[b, a] = lca
     return table
+
+
+@njit(cache=True)
+def edge_sums(ptr, col, val, leaf_parent, n_internal):
+    """Weight between the leaves at every two internal nodes: float64[n_internal, n_internal]."""
+    out = np.zeros((n_internal, n_internal))
+    for i in range(ptr.shape[0] - 1):
+        row = out[leaf_parent[i]]
+        for e in range(ptr[i], ptr[i + 1]):
+            row[leaf_parent[col[e]]] += val[e]
+    return out

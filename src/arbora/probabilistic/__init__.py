@@ -1,0 +1,1 @@
+"""FPH: probabilistic hierarchies on graphs (Zügner et al., ICLR 2022)."""

@@ -1,0 +1,305 @@
+"""What a tree would cost with one node under another parent, for all parents at once.
+
+These are the conditional costs that make the gradient of the *expected* objective: see `expected.py`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from arbora.probabilistic._kernels import simplex_threshold
+
+DASGUPTA = 0
+TSD = 1
+
+
+class TreeTerms(NamedTuple):
+    """A sampled tree over the internal nodes (root last, its own parent) and its distributions.
+
+    `below` counts leaves for Dasgupta and sums their probability for TSD; `path` sums p from a node to the root.
+    """
+
+    parent: np.ndarray
+    below: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    path: np.ndarray
+
+
+class Mover(NamedTuple):
+    """Per moved node: neighbours' parents (CSR), current parent, size, self-loop, own pair, first candidate."""
+
+    ptr: np.ndarray
+    col: np.ndarray
+    val: np.ndarray
+    current: np.ndarray
+    size: np.ndarray
+    loop: np.ndarray
+    own: np.ndarray
+    first: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def xlogy_ratio(a, b):
+    """``a log(a / b)``, 0 where a is 0 (or b is, which only rounding can bring about)."""
+    if a <= 0.0 or b <= 0.0:
+        return 0.0
+    return a * np.log(a / b)
+
+
+@njit(cache=True, nogil=True)
+def sum_below(mover, i, parent, below):
+    """Weight of the neighbours of i below every internal node, into `below`; returns the total."""
+    below[:] = 0.0
+    total = 0.0
+    for e in range(mover.ptr[i], mover.ptr[i + 1]):
+        below[mover.col[e]] += mover.val[e]
+        total += mover.val[e]
+    for node in range(parent.shape[0] - 1):
+        below[parent[node]] += below[node]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def mark_path(parent, node, on_path, value):
+    """Set ``on_path`` for a node and all its ancestors."""
+    root = parent.shape[0] - 1
+    on_path[node] = value
+    while node != root:
+        node = parent[node]
+        on_path[node] = value
+
+
+@njit(cache=True, nogil=True)
+def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
+    """Dasgupta cost, up to a constant, with node i under each parent from ``mover.first[i]`` on.
+
+    Under k, the s leaves of i count at every ancestor of k, where other pairs meet with weight ``path[k]``;
+    and each neighbour meets i at lca(k, neighbour's parent), which has ``below`` leaves. Both sums still see i
+    at its old place: together too much by s for every neighbour, and by s more for those that meet i at the
+    same node for the old and the new parent, with weight ``kept[k]``. All follow from the root down in O(1):
+    below k, neighbours come to meet i at k; leaving the old path at k, those below k no longer meet it above.
+    """
+    parent, below = tree.parent, tree.below
+    root = parent.shape[0] - 1
+    size, loop = mover.size[i], mover.loop[i]
+    node = mover.current[i]
+    under = 0.0
+    while True:
+        kept[node] = total - under
+        under = near[node]
+        if node == root:
+            break
+        node = parent[node]
+    out[root] = total * below[root]
+    for k in range(root - 1, mover.first[i] - 1, -1):
+        above = parent[k]
+        out[k] = out[above] + near[k] * (below[k] - below[above])
+        if not on_path[k]:
+            kept[k] = kept[above] - near[k] if on_path[above] else kept[above]
+    for k in range(mover.first[i], root + 1):
+        out[k] = 2.0 * out[k] + size * (tree.path[k] - 2.0 * kept[k]) + loop * below[k]
+    if loop != 0.0:
+        take_loop_back(parent, mover.current[i], loop, out)
+
+
+@njit(cache=True, nogil=True)
+def take_loop_back(parent, current, loop, out):
+    """The same correction for a self-loop, which meets at the parent itself.
+
+    It was counted at the old parent's place once too often for every new parent below, and for every one above.
+    """
+    root = parent.shape[0] - 1
+    node = current
+    while node != root:
+        out[node] -= loop
+        node = parent[node]
+    out[root] -= loop
+    under = np.zeros(root + 1, dtype=np.bool_)
+    under[current] = True
+    out[current] -= loop
+    for k in range(current - 1, -1, -1):
+        if under[parent[k]]:
+            under[k] = True
+            out[k] -= loop
+
+
+@njit(cache=True, nogil=True)
+def tsd_costs(tree, mover, i, near, everywhere, p, q, mass, gain, out):
+    """Minus the tree sampling divergence, up to a constant, with node i under each parent.
+
+    First i is taken out of its path to the root (p, q, mass are scratch copies of the tree's arrays). Under k
+    it then meets, at an ancestor z of k, all that is below z but not below z's child towards k; ``gain`` adds
+    up what that changes from the root down. Unless `everywhere`, parents with no neighbour of i below them are
+    left out (infinite cost): each is worse than its own parent, and logarithms are what this costs.
+    """
+    parent = tree.parent
+    root = parent.shape[0] - 1
+    size, loop, own = mover.size[i], mover.loop[i], mover.own[i]
+    take_out(tree, mover, i, near, p, q, mass)
+    gain[root] = 0.0
+    for k in range(root, mover.first[i] - 1, -1):
+        if not everywhere and near[k] <= 0.0 and k != root:
+            out[k] = np.inf
+            continue
+        if k != root:
+            above = parent[k]
+            more_p = 2.0 * (near[above] - near[k])
+            more_q = 2.0 * size * (mass[above] - mass[k])
+            gain[k] = gain[above] + xlogy_ratio(p[above] + more_p, q[above] + more_q)
+            gain[k] -= xlogy_ratio(p[above], q[above])
+        here = xlogy_ratio(p[k] + 2.0 * near[k] + loop, q[k] + 2.0 * size * mass[k] + own)
+        out[k] = -(gain[k] + here - xlogy_ratio(p[k], q[k]))
+    put_back(tree, mover.current[i], p, q, mass)
+
+
+@njit(cache=True, nogil=True)
+def take_out(tree, mover, i, near, p, q, mass):
+    """Subtract what node i adds to p, q and mass along its path to the root."""
+    parent = tree.parent
+    root = parent.shape[0] - 1
+    size = mover.size[i]
+    node = mover.current[i]
+    p[node] -= mover.loop[i]
+    q[node] -= mover.own[i]
+    near_under, mass_under = 0.0, 0.0
+    while True:
+        mass[node] -= size
+        p[node] -= 2.0 * (near[node] - near_under)
+        q[node] -= 2.0 * size * (mass[node] - mass_under)
+        near_under, mass_under = near[node], mass[node]
+        if node == root:
+            return
+        node = parent[node]
+
+
+@njit(cache=True, nogil=True)
+def put_back(tree, node, p, q, mass):
+    """Undo `take_out` exactly, by copying."""
+    root = tree.parent.shape[0] - 1
+    while True:
+        p[node], q[node], mass[node] = tree.p[node], tree.q[node], tree.below[node]
+        if node == root:
+            return
+        node = tree.parent[node]
+
+
+@njit(cache=True, nogil=True)
+def move_costs(start, stop, objective, tree, mover, everywhere):
+    """Costs of all parents for the nodes ``start..stop``, dense; 0 before ``mover.first``."""
+    n_internal = tree.parent.shape[0]
+    out = np.zeros((stop - start, n_internal))
+    near, scratch = np.empty(n_internal), np.empty(n_internal)
+    on_path = np.zeros(n_internal, dtype=np.bool_)
+    p, q, mass = tree.p.copy(), tree.q.copy(), tree.below.copy()
+    for i in range(start, stop):
+        if mover.current[i] < 0:
+            continue
+        total = sum_below(mover, i, tree.parent, near)
+        if objective == TSD:
+            tsd_costs(tree, mover, i, near, everywhere, p, q, mass, scratch, out[i - start])
+        else:
+            mark_path(tree.parent, mover.current[i], on_path, True)
+            dasgupta_costs(tree, mover, i, near, total, scratch, on_path, out[i - start])
+            mark_path(tree.parent, mover.current[i], on_path, False)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def descend_sampled_rows(start, stop, objective, tree, mover, everywhere, ptr, col, val, step):
+    """One projected gradient step of sparse rows against the costs of a sampled tree: (counts, columns, values)."""
+    n_internal = tree.parent.shape[0]
+    columns = np.empty(3 * (stop - start) + n_internal, dtype=np.int32)
+    values = np.empty(columns.shape[0], dtype=val.dtype)
+    counts = np.zeros(stop - start, dtype=np.int64)
+    row, near, scratch = np.empty(n_internal), np.empty(n_internal), np.empty(n_internal)
+    on_path = np.zeros(n_internal, dtype=np.bool_)
+    p, q, mass = tree.p.copy(), tree.q.copy(), tree.below.copy()
+    used = 0
+    for i in range(start, stop):
+        total = sum_below(mover, i, tree.parent, near)
+        if objective == TSD:
+            tsd_costs(tree, mover, i, near, everywhere, p, q, mass, scratch, row)
+        else:
+            mark_path(tree.parent, mover.current[i], on_path, True)
+            dasgupta_costs(tree, mover, i, near, total, scratch, on_path, row)
+            mark_path(tree.parent, mover.current[i], on_path, False)
+        lowest = row.min()
+        for k in range(n_internal):
+            row[k] = (lowest - row[k]) * step[i]
+        for e in range(ptr[i], ptr[i + 1]):
+            row[col[e]] += val[e]
+        threshold = simplex_threshold(row, n_internal, scratch)
+        if used + n_internal > columns.shape[0]:
+            columns = np.concatenate((columns, np.empty(columns.shape[0] + n_internal, dtype=np.int32)))
+            values = np.concatenate((values, np.empty(values.shape[0] + n_internal, dtype=val.dtype)))
+        first = used
+        for k in range(n_internal):
+            if row[k] > threshold:
+                columns[used] = k
+                values[used] = row[k] - threshold
+                used += 1
+        counts[i - start] = used - first
+    return counts, columns[:used].copy(), values[:used].copy()
+
+
+@njit(cache=True)
+def tree_sums(parent, at_node):
+    """Sum below every internal node, itself included, from the sums at each node."""
+    total = at_node.copy()
+    for node in range(parent.shape[0] - 1):
+        total[parent[node]] += total[node]
+    return total
+
+
+@njit(cache=True)
+def path_sums(parent, at_node):
+    """Sum over every internal node and its ancestors."""
+    total = at_node.copy()
+    for node in range(parent.shape[0] - 2, -1, -1):
+        total[node] += total[parent[node]]
+    return total
+
+
+@njit(cache=True)
+def outside_weights(parent, S):
+    """Row k: weight between the leaves below k and the leaves outside it, by the parent of the outer leaf."""
+    n_internal = parent.shape[0]
+    out = S.copy()
+    inside = np.zeros((n_internal, n_internal), dtype=np.bool_)
+    for k in range(n_internal):
+        inside[k, k] = True
+        if k < n_internal - 1:
+            out[parent[k]] += out[k]
+    for k in range(n_internal - 1):
+        for below in range(k + 1):
+            if inside[k, below]:
+                inside[parent[k], below] = True
+    for k in range(n_internal):
+        for other in range(n_internal):
+            if inside[k, other]:
+                out[k, other] = 0.0
+    return out
+
+
+@njit(cache=True)
+def joining_parents(leaf_parent, parent):
+    """Parent of every leaf in the tree that is left when nodes with a single child are passed over.
+
+    A leaf alone under a node would otherwise keep its pair with itself (TSD) to that node, which no tree has.
+    """
+    n_internal = parent.shape[0]
+    n_children = np.zeros(n_internal, dtype=np.int64)
+    for i in range(leaf_parent.shape[0]):
+        n_children[leaf_parent[i]] += 1
+    for node in range(n_internal - 1):
+        if n_children[node] > 0:
+            n_children[parent[node]] += 1
+    joins = np.empty(n_internal, dtype=np.int64)
+    joins[n_internal - 1] = n_internal - 1
+    for node in range(n_internal - 2, -1, -1):
+        joins[node] = node if n_children[node] > 1 else joins[parent[node]]
+    return joins[leaf_parent]

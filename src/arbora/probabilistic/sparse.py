@@ -1,0 +1,322 @@
+"""Soft-Dasgupta and Soft-TSD of a sparse A with hand-written gradients: O(nnz + m + n'^3), no n x n' matrix.
+
+Write N = (I - B)^-1 (Eq. 8) and P = A N. Both distributions of the paper are linear in the pairs of leaves,
+
+    u = sum_ij X_ij (P_i * P_j) = colsum(N * (S N))   with   S = A.T X A,   p = u (I + Pt * Pt)^-1,
+
+so the pairs are summed first: X is the edge distribution for p(z), and the product of the node distribution
+with itself, without its diagonal, for q(z). S is n' x n' and comes from sparse products. Its gradient has the
+same shape: with y = (I + Pt * Pt)^-1 dL/dp, row i of dL/dA is ``2 (X A)_i N diag(y) N.T``, a combination of
+few rows of one n' x n' matrix. `arbora.probabilistic.objectives` holds the same losses in PyTorch; the tests
+compare value and gradient.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import get_lapack_funcs
+
+from arbora.probabilistic import _kernels
+from arbora.similarity.graph import GraphSimilarity
+
+
+class EdgeDistribution(NamedTuple):
+    """A graph as the probability of drawing each pair of nodes.
+
+    `pairs` (symmetric CSR without diagonal) and `loops` sum to one together; `nodes` are their row sums.
+    """
+
+    pairs: sp.csr_array
+    loops: np.ndarray
+    nodes: np.ndarray
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of graph nodes, the leaves of the hierarchy."""
+        return self.pairs.shape[0]
+
+
+class LeafGradient(NamedTuple):
+    """Gradient with respect to A in factored form; see `_kernels.leaf_gradient_row`."""
+
+    sums: sp.csr_array
+    kernel: np.ndarray
+    self_kernel: np.ndarray
+    self_scale: np.ndarray
+    terms: np.ndarray
+    scales: np.ndarray
+
+
+class Evaluation(NamedTuple):
+    """Loss (to be minimised), its gradients, and the distributions of the lowest common ancestors."""
+
+    loss: float
+    leaf_gradient: LeafGradient
+    internal_gradient: np.ndarray
+    p: np.ndarray
+    q: np.ndarray | None
+
+
+def edge_distribution(similarity: GraphSimilarity, dtype=np.float64) -> EdgeDistribution:
+    """Pair distribution P(v_i, v_j) of a graph; a self-loop is one edge, and counts twice in its node's degree.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> edge_distribution(ab.similarity.graph(([0, 1], [1, 2]))).nodes
+    array([0.25, 0.5 , 0.25])
+    """
+    total = similarity.total
+    if total <= 0:
+        raise ValueError("The graph must have an edge of positive weight. Got none.")
+    pairs = sp.csr_array(similarity.csr, dtype=dtype, copy=True)
+    pairs.data /= 2 * total
+    loops = (similarity.self_loops / total).astype(dtype)
+    return EdgeDistribution(pairs, loops, (similarity.degrees / (2 * total)).astype(dtype))
+
+
+class Model(NamedTuple):
+    """The parameters: leaves to internal nodes (sparse rows) and internal nodes to internal nodes (dense)."""
+
+    A: sp.csr_array
+    B: np.ndarray
+
+    @property
+    def n_internal(self) -> int:
+        """Number of internal nodes n'."""
+        return self.B.shape[0]
+
+
+class _Fundamental(NamedTuple):
+    """What both losses need of B: N, and the solves with I + Pt * Pt."""
+
+    N: np.ndarray
+    M: np.ndarray
+
+    def to_lca(self, u):
+        """Distribution of LCAs from the summed products of ancestor probabilities (Thm 6)."""
+        return solve_triangular(self.M, u, trans="T", unit_diagonal=True, check_finite=False)
+
+    def adjoint(self, g):
+        """Adjoint of `to_lca`: gradient with respect to u from the gradient with respect to p."""
+        return solve_triangular(self.M, g, unit_diagonal=True, check_finite=False)
+
+
+def fundamental_matrix(B):
+    """N = (I - B)^-1 (Eq. 7): entry (k, l) is the probability that a walk from z_k passes z_l."""
+    (trtri,) = get_lapack_funcs(("trtri",), (B,))
+    lower = np.eye(B.shape[0], dtype=B.dtype) - B
+    inverse, info = trtri(lower.T, lower=1, unitdiag=1, overwrite_c=1)  # C order read as Fortran: transposed
+    if info != 0:
+        raise ValueError(
+            f"B must be strictly upper triangular with finite entries. LAPACK trtri said {info}."
+        )
+    return inverse.T
+
+
+def _fundamental(B):
+    N = fundamental_matrix(B)
+    M = N - np.eye(B.shape[0], dtype=B.dtype)
+    np.multiply(M, M, out=M)
+    M[np.diag_indices_from(M)] = 1.0
+    return _Fundamental(N, M)
+
+
+def in_row_blocks(function, n_rows, n_threads):
+    """Call ``function(start, stop)`` on blocks of rows and join the CSR pieces it returns."""
+    bounds = np.linspace(0, n_rows, n_threads + 1).astype(np.int64)
+    blocks = list(zip(bounds[:-1], bounds[1:]))
+    if n_threads == 1:
+        pieces = [function(*blocks[0])]
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            pieces = list(pool.map(lambda block: function(*block), blocks))
+    counts, columns, values = (np.concatenate(parts) for parts in zip(*pieces))
+    ptr = np.concatenate(([0], np.cumsum(counts)))
+    return ptr, columns, values
+
+
+def csr_from_parts(ptr, col, val, shape):
+    """CSR array around given parts, without SciPy's checks of every entry."""
+    out = sp.csr_array(shape, dtype=val.dtype)
+    kind = np.int32 if len(val) < 2**31 - 1 else np.int64  # SciPy wants one kind for both
+    out.indptr, out.indices, out.data = ptr.astype(kind, copy=False), col.astype(kind, copy=False), val
+    return out
+
+
+def neighbour_sums(graph: EdgeDistribution, A, n_threads=1):
+    """The sparse product pairs @ A: to which internal nodes a leaf's neighbours belong, and how much."""
+    pairs = graph.pairs
+    n, n_internal = A.shape
+
+    def block(start, stop):
+        return _kernels.neighbour_sums(
+            start,
+            stop,
+            pairs.indptr,
+            pairs.indices,
+            pairs.data,
+            A.indptr,
+            A.indices,
+            A.data,
+            n_internal,
+        )
+
+    return csr_from_parts(*in_row_blocks(block, n, n_threads), A.shape)
+
+
+def _aggregate(A, sums):
+    """S = A.T @ sums, dense n' x n'."""
+    S = np.zeros((A.shape[1], A.shape[1]), dtype=A.dtype)
+    _kernels.add_outer_products(A.indptr, A.indices, A.data, sums.indptr, sums.indices, sums.data, S)
+    return S
+
+
+def _scaled_rows(A, scale):
+    """``diag(scale) @ A``."""
+    return csr_from_parts(A.indptr, A.indices, A.data * np.repeat(scale, np.diff(A.indptr)), A.shape)
+
+
+def _column_sums(A, weights=None):
+    """``weights @ A`` for a CSR matrix, or its column sums."""
+    data = A.data if weights is None else A.data * np.repeat(weights, np.diff(A.indptr))
+    return np.bincount(A.indices, data, minlength=A.shape[1]).astype(A.dtype, copy=False)
+
+
+def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluation:
+    """Soft-Das (App. A.1), ``sum_z p(z) c(z)`` with c(z) the expected number of leaves below z.
+
+    Examples
+    --------
+    >>> import arbora as ab, numpy as np, scipy.sparse as sp
+    >>> graph = edge_distribution(ab.similarity.graph(([0, 0, 1], [1, 2, 2])))
+    >>> star = Model(sp.csr_array(np.ones((3, 1))), np.zeros((1, 1)))
+    >>> round(soft_dasgupta(graph, star).loss, 6)
+    3.0
+    """
+    A, B = model
+    N, M = terms = _fundamental(B)
+    sums = neighbour_sums(graph, A, n_threads)
+    SN = _aggregate(A, sums) @ N
+    mass = _column_sums(A)  # expected number of leaves whose parent is z
+    lca = terms.to_lca(np.einsum("kl,kl->l", N, SN))
+    p = lca + _column_sums(A, graph.loops)
+    c = mass @ N
+    y = terms.adjoint(c)
+    Pt = N - np.eye(len(N), dtype=N.dtype)
+    dN = 2.0 * SN * y + np.outer(mass, p) - 2.0 * Pt * np.outer(lca, y)
+    n = graph.n_nodes
+    leaf = LeafGradient(
+        sums=sums,
+        kernel=2.0 * (N * y) @ N.T,
+        self_kernel=np.empty((0, len(N)), dtype=N.dtype),
+        self_scale=np.empty(0, dtype=N.dtype),
+        terms=np.stack([N @ p, c]),
+        scales=np.stack([np.ones(n, dtype=N.dtype), graph.loops]),
+    )
+    return Evaluation(float(p @ c), leaf, np.triu(N.T @ dN @ N.T, 1), p, None)
+
+
+def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> Evaluation:
+    """Minus Soft-TSD (App. A.1), ``KL(p || q)``, as a loss; q exact (App. A.11) or its proxy.
+
+    The proxy counts a leaf paired with itself at the place where two independent walks from it meet,
+    the exact q at the leaf's parent.
+    """
+    A, B = model
+    N, M = terms = _fundamental(B)
+    sums = neighbour_sums(graph, A, n_threads)
+    SN = _aggregate(A, sums) @ N
+    nodes = graph.nodes.astype(A.dtype, copy=False)
+    mass = _column_sums(A, nodes)
+    reach = mass @ N
+    lca_p = terms.to_lca(np.einsum("kl,kl->l", N, SN))
+    p = lca_p + _column_sums(A, graph.loops)
+    uq = reach * reach
+    square = nodes * nodes
+    if exact:
+        SqN = _aggregate(A, _scaled_rows(A, square)) @ N
+        uq = uq - np.einsum("kl,kl->l", N, SqN)
+    lca_q = terms.to_lca(uq)
+    q = lca_q + _column_sums(A, square) if exact else lca_q
+    tiny = np.finfo(A.dtype).tiny
+    inside = (p > tiny) & (q > tiny)
+    safe_p, safe_q = np.where(inside, p, 1.0), np.where(inside, q, 1.0)
+    loss = -float(np.sum(safe_p * np.log(safe_p / safe_q), where=inside))
+    dp = np.where(inside, -np.log(safe_p / safe_q) - 1.0, 0.0)
+    dq = np.where(inside, safe_p / safe_q, 0.0)
+    yp, yq = terms.adjoint(dp), terms.adjoint(dq)
+    Pt = N - np.eye(len(N), dtype=N.dtype)
+    dN = 2.0 * SN * yp + np.outer(mass, 2.0 * reach * yq)
+    dN -= 2.0 * Pt * (np.outer(lca_p, yp) + np.outer(lca_q, yq))
+    Kq = 2.0 * (N * yq) @ N.T
+    if exact:
+        dN -= 2.0 * SqN * yq
+    leaf = LeafGradient(
+        sums=sums,
+        kernel=2.0 * (N * yp) @ N.T,
+        self_kernel=Kq if exact else np.empty((0, len(N)), dtype=N.dtype),
+        self_scale=-square,
+        terms=np.stack([mass @ Kq, dp, dq]),
+        scales=np.stack([nodes, graph.loops, square if exact else np.zeros_like(square)]),
+    )
+    return Evaluation(loss, leaf, np.triu(N.T @ dN @ N.T, 1), p, q)
+
+
+def dense_leaf_gradient(model: Model, gradient: LeafGradient) -> np.ndarray:
+    """The n x n' gradient with respect to A, written out."""
+    A = model.A
+    sums = gradient.sums
+    return _kernels.leaf_gradient(
+        sums.indptr, sums.indices, sums.data, gradient.kernel, A.indptr, A.indices, A.data, *gradient[2:]
+    )
+
+
+def descend_leaves(model: Model, gradient: LeafGradient, step, n_threads=1):
+    """A after one projected gradient step; `step` holds the learning rate of every row."""
+    A, sums = model.A, gradient.sums
+
+    def block(start, stop):
+        return _kernels.descend_leaf_rows(
+            start,
+            stop,
+            sums.indptr,
+            sums.indices,
+            sums.data,
+            gradient.kernel,
+            A.indptr,
+            A.indices,
+            A.data,
+            *gradient[2:],
+            step,
+        )
+
+    return csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
+
+
+def descend_internal(model: Model, gradient, step):
+    """B after one projected gradient step: row k is a distribution over the nodes after k."""
+    B = model.B - step * gradient
+    _kernels.project_rows(B, np.arange(1, len(B) + 1))
+    return B
+
+
+def soft_step(graph, model: Model, objective, leaf_rate, internal_rate, n_threads=1, exact=True):
+    """One projected gradient step on the soft loss; returns the model and the loss before the step.
+
+    The gradient of TSD with respect to a row is of the order of a leaf's probability, 1 / n; rates are
+    multiplied by n, so that one rate serves graphs of every size.
+    """
+    if objective == "dasgupta":
+        result, unit = soft_dasgupta(graph, model, n_threads), 1.0
+    else:
+        result, unit = soft_tsd(graph, model, n_threads, exact), float(graph.n_nodes)
+    step = np.full(graph.n_nodes, leaf_rate * unit, dtype=model.B.dtype)
+    A = descend_leaves(model, result.leaf_gradient, step, n_threads)
+    B = descend_internal(model, result.internal_gradient, internal_rate * unit)
+    return Model(A, B), result.loss

@@ -1,0 +1,145 @@
+"""From a tree to the matrices A, B and back, and the trees that training can start from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arbora.linkages import graph_linkage
+from arbora.probabilistic.sparse import Model, csr_from_parts
+from arbora.similarity.graph import GraphSimilarity
+from arbora.tree import Tree
+
+STARTS = ("average", "ward", "louvain", "search", "random")
+
+
+def model_of_tree(tree: Tree, dtype=np.float64) -> Model:
+    """Binary matrices of a tree: A[i, k] = 1 if z_k is the parent of leaf i, B likewise.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> model_of_tree(Tree([3, 3, 4, 4, -1], n_leaves=3)).B
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    n, k = tree.n_leaves, tree.n_internal
+    leaf_parent = (tree.parent[:n] - n).astype(np.int32)
+    A = csr_from_parts(np.arange(n + 1), leaf_parent, np.ones(n, dtype=dtype), (n, k))
+    B = np.zeros((k, k), dtype=dtype)
+    B[np.arange(k - 1), tree.parent[n:-1] - n] = 1.0
+    return Model(A, B)
+
+
+def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tuple[Tree, np.ndarray]:
+    """Tree of the chosen parents, without the internal nodes that join nothing.
+
+    An internal node without leaves is dropped, one with a single child is passed over; the support of a node
+    is the probability of the parent chosen, multiplied along the nodes passed over.
+
+    Returns
+    -------
+    tree : Tree
+    column : ndarray of int64, shape (n_internal,)
+        Which internal node of the model each internal node of the tree is.
+    """
+    n, k = len(leaf_parent), len(parent)
+    n_children = np.bincount(leaf_parent, minlength=k)
+    for node in range(k - 1):
+        if n_children[node] > 0:
+            n_children[parent[node]] += 1
+    kept = n_children > 1
+    kept[_highest(kept, n_children)] |= n == 1
+    keeper, passed = _resolve(parent, kept, np.ones(k) if support is None else support)
+    column = np.flatnonzero(kept)
+    number = np.full(k, -1, dtype=np.int64)
+    number[column] = n + np.arange(len(column))
+    above = np.concatenate([keeper[leaf_parent], keeper[parent[column]]])
+    above[n:][parent[column] == column] = -1
+    full = np.where(above >= 0, number[above], -1)
+    if leaf_support is None:
+        return Tree(full, n), column
+    sure = np.concatenate(
+        [leaf_support * passed[leaf_parent], np.asarray(support)[column] * passed[parent[column]]]
+    )
+    sure[full < 0] = 1.0
+    return Tree(full, n, support=np.clip(sure, 0.0, 1.0)), column
+
+
+def _highest(kept, n_children):
+    """The node that becomes the root of a tree over a single leaf: the last one used."""
+    return np.flatnonzero(n_children > 0)[-1]
+
+
+def _resolve(parent, kept, support):
+    """For every node, the nearest kept node at or above it (-1: none), and the support of the way there."""
+    k = len(parent)
+    keeper = np.where(kept, np.arange(k), -1)
+    passed = np.ones(k)
+    for node in range(k - 2, -1, -1):
+        if not kept[node]:
+            keeper[node] = keeper[parent[node]]
+            passed[node] = support[node] * passed[parent[node]]
+    return keeper, passed
+
+
+def start_tree(similarity: GraphSimilarity, start, n_internal: int, objective: str, rng) -> Tree:
+    """The tree that training starts from, compressed to at most `n_internal` internal nodes."""
+    if isinstance(start, Tree):
+        if start.n_leaves != similarity.n_points:
+            raise ValueError(
+                f"init must be a tree over the graph's {similarity.n_points} nodes. It has {start.n_leaves} leaves."
+            )
+        tree = start
+    elif start == "random":
+        return random_tree(similarity.n_points, n_internal, rng)
+    else:
+        tree = {"average": _average, "ward": _ward, "louvain": _louvain, "search": _searched}[start](
+            similarity, objective, rng
+        )
+    return tree.compress(n_internal, similarity, objective)
+
+
+def random_tree(n_leaves: int, n_internal: int, rng) -> Tree:
+    """Leaves under random internal nodes, internal nodes under random later ones."""
+    leaf_parent = rng.integers(0, n_internal, n_leaves)
+    parent = np.append(rng.integers(np.arange(1, n_internal), n_internal), n_internal - 1)
+    return tree_of_parents(leaf_parent, parent)[0]
+
+
+def _average(similarity, objective, rng):
+    return graph_linkage(similarity, "average")
+
+
+def _searched(similarity, objective, rng):
+    from arbora.search import refine
+
+    seed = int(rng.integers(2**31))
+    return refine(graph_linkage(similarity, "average"), similarity, objective=objective, random_state=seed)
+
+
+def _louvain(similarity, objective, rng):
+    """Louvain run again and again on its own communities, read as a tree."""
+    from sknetwork.hierarchy import LouvainIteration
+
+    model = LouvainIteration(random_state=int(rng.integers(2**31)))
+    return Tree.from_linkage(model.fit_predict(_positive(similarity)))
+
+
+def _ward(similarity, objective, rng):
+    """Ward's linkage of DeepWalk embeddings; beyond 20,000 nodes only along the graph's edges."""
+    from arbora.probabilistic.deepwalk import deepwalk
+
+    dimension = 10 if similarity.n_points <= 20_000 else 32
+    vectors = deepwalk(similarity, dimension, random_state=int(rng.integers(2**31)))
+    if similarity.n_points <= 20_000:
+        import fastcluster
+
+        return Tree.from_linkage(fastcluster.linkage_vector(vectors, method="ward"))
+    from sklearn.cluster import AgglomerativeClustering
+
+    model = AgglomerativeClustering(connectivity=_positive(similarity), compute_distances=True).fit(vectors)
+    return Tree.from_sklearn(model)
+
+
+def _positive(similarity):
+    return similarity.csr.copy()
