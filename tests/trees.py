@@ -9,7 +9,7 @@ from arbora import Tree
 
 
 def random_tree(n_leaves, rng, *, max_branching=2, unary=0.0):
-    """Merge random roots until one is left; `unary` is the chance of an extra single-child node after a merge."""
+    """Merge random roots until one is left; `unary` is the chance of an extra single-child node."""
     roots = list(range(n_leaves))
     parent = [-1] * n_leaves
 
@@ -32,7 +32,8 @@ def random_tree(n_leaves, rng, *, max_branching=2, unary=0.0):
 
 def chain(n_leaves):
     """The deepest binary tree: leaf k+1 joins the tree of the first k+1 leaves."""
-    parent = np.concatenate([[n_leaves], np.arange(n_leaves, 2 * n_leaves - 1), np.arange(n_leaves + 1, 2 * n_leaves - 1), [-1]])
+    inner = np.arange(n_leaves, 2 * n_leaves - 1)
+    parent = np.concatenate([[n_leaves], inner, inner[1:], [-1]])
     return Tree(parent, n_leaves)
 
 
@@ -69,5 +70,5 @@ def leaf_sets(tree):
 
 def lca_by_definition(tree, i, j):
     above_i = [i, *tree.ancestors(i)]
-    above_j = set([j, *tree.ancestors(j)])
+    above_j = {j, *tree.ancestors(j)}
     return next(node for node in above_i if node in above_j)

@@ -1,4 +1,4 @@
-"""Trees from parent arrays, linkage matrices, merges and scikit-learn models; and linkage matrices from trees."""
+"""Trees from parent arrays, linkage matrices, merges and scikit-learn models; linkage matrices from trees."""
 
 from __future__ import annotations
 
@@ -169,7 +169,8 @@ def from_sklearn(model: Any) -> Tree:
     """
     if not hasattr(model, "children_"):
         raise TypeError(
-            f"{type(model).__name__} has no children_: fit an AgglomerativeClustering or FeatureAgglomeration first."
+            f"{type(model).__name__} has no children_. "
+            "Fit an AgglomerativeClustering or FeatureAgglomeration first."
         )
     children = np.asarray(model.children_)
     if len(children) + 1 != getattr(model, "n_leaves_", len(children) + 1):

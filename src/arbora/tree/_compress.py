@@ -16,8 +16,8 @@ from arbora.tree._tree import Floats, Tree
 def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str = "dasgupta") -> Tree:
     """With at most `n_internal` internal nodes, contracting one after the other the one that costs least.
 
-    Contracting node v hands its children to its parent p. Write cross(v) for the similarity of the pairs that meet
-    at v.
+    Contracting node v hands its children to its parent p. Write cross(v) for the similarity of the pairs that
+    meet at v.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str
         How many internal nodes may remain; a tree with no more comes back as it is.
     similarity : similarity, optional
         With `cross` (any kind), and `degrees` (a graph) for ``objective="tsd"``. Without one, all pairs count
-        alike and nodes are valued by their height: the total change of cophenetic distances is kept small (the
-        number of leaves serves where the tree has no heights).
+        alike and nodes are valued by their height: the total change of cophenetic distances is kept small
+        (the number of leaves serves where the tree has no heights).
     objective : {"dasgupta", "tsd"}
         - ``"dasgupta"``: cross(v) * (leaves below p - leaves below v) is added to the Dasgupta cost.
-        - ``"tsd"``: the tree sampling divergence, the sum of p log(p / q) over internal nodes, falls, because p
-          (share of the edge weight that meets at a node) and q (the same for pairs drawn by degree, a leaf's pair
-          with itself left out) add up in the merged node.
+        - ``"tsd"``: the tree sampling divergence, the sum of p log(p / q) over internal nodes, falls, because
+          p (share of the edge weight that meets at a node) and q (the same for pairs drawn by degree, a
+          leaf's pair with itself left out) add up in the merged node.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def _pair_weights(tree: Tree, similarity: Any) -> tuple[Floats, Floats]:
 
 
 def _sampling_shares(tree: Tree, graph: Any) -> tuple[Floats, Floats]:
-    """Per node: p from edges, q from degrees. Constant factors do not change which contraction loses least."""
+    """Per node: p from edges, q from degrees. Constant factors do not change which loss is least."""
     p, q, mass = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     cross = np.asarray(graph.cross(tree), dtype=np.float64)
     p[tree.n_leaves :] = cross / max(cross.sum(), np.finfo(float).tiny)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,13 +34,13 @@ class SplitOrder(NamedTuple):
     height: Floats
 
     def n_splits(self, n_clusters: int) -> int:
-        """How many splits leave exactly so many clusters; raises where an n-ary split jumps over the number."""
+        """How many splits leave exactly so many clusters; raises where an n-ary split jumps over it."""
         splits = int(np.searchsorted(self.n_clusters, n_clusters))
         if self.n_clusters[splits] != n_clusters:
             fewer, more = self.n_clusters[splits - 1], self.n_clusters[splits]
             raise ValueError(
-                f"The split of node {self.nodes[splits - 1]} leads from {fewer} to {more} clusters, so there is no cut "
-                f"into n_clusters={n_clusters}. Ask for {fewer} or {more}, or cut tree.binarize()."
+                f"There is no cut into n_clusters={n_clusters}: the split of node "
+                f"{self.nodes[splits - 1]} leads from {fewer} to {more}. Ask for {fewer} or {more}, or cut tree.binarize()."
             )
         return splits
 
@@ -174,10 +175,10 @@ def _iterate_clusterings(
 def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Level]:
     """The cuts before the largest gaps in height, coarse to fine.
 
-    The gap of a cut is the height of the last split it makes less that of the highest split it does not make: how
-    far the cut could move without a change. Without heights, numbers of leaves serve. The trivial cuts (one
-    cluster, every leaf its own) and cuts between equal heights are never proposed, so fewer than `max_levels`
-    can come back.
+    The gap of a cut is the height of the last split it makes less that of the highest split it does not make:
+    how far the cut could move without a change. Without heights, numbers of leaves serve. The trivial cuts
+    (one cluster, every leaf its own) and cuts between equal heights are never proposed, so fewer than
+    `max_levels` can come back.
 
     Examples
     --------
@@ -226,9 +227,9 @@ def prune(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> Tree:
 def taxonomy(tree: Tree, n_clusters: Sequence[int]) -> Tree:
     """N-ary tree over the same leaves with exactly these numbers of clusters at its levels.
 
-    Level d, the nodes at depth d below the root, is the cut into ``n_clusters[d - 1]`` clusters; the leaves come
-    below the last level. A cluster that the next level does not split has a single child there, so that every
-    level is complete; `collapse_unary` removes these.
+    Level d, the nodes at depth d below the root, is the cut into ``n_clusters[d - 1]`` clusters; the leaves
+    come below the last level. A cluster that the next level does not split has a single child there, so that
+    every level is complete; `collapse_unary` removes these.
 
     Examples
     --------
@@ -238,7 +239,7 @@ def taxonomy(tree: Tree, n_clusters: Sequence[int]) -> Tree:
     '(((a,b),(c,d)),((e,f),(g)));'
     """
     counts = [_checked_count(tree, "n_clusters", k) for k in n_clusters]
-    if not counts or any(fine <= coarse for coarse, fine in zip(counts, counts[1:])):
+    if not counts or any(fine <= coarse for coarse, fine in pairwise(counts)):
         raise ValueError(f"n_clusters must be a list of increasing numbers of clusters. Got {counts}.")
     order = split_order(tree)
     source, parents = [np.arange(tree.n_leaves)], []

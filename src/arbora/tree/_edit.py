@@ -17,7 +17,7 @@ def rebuilt(
     source: Ints,
     *,
     order: Ints | None = None,
-    added: ArrayLike | None = None,
+    added: np.ndarray | None = None,
 ) -> Tree:
     """Tree with new parents whose node v carries height, support and name of node ``source[v]`` of `tree`.
 
@@ -36,8 +36,8 @@ def rebuilt(
 def keep_internal(tree: Tree, keep: np.ndarray, leaves: Ints | None = None) -> Tree:
     """The tree over `leaves` (all by default) whose internal nodes are those with ``keep[node]``.
 
-    The children of a node that goes are handed to its nearest kept ancestor. The kept internal nodes must be those
-    above some of the leaves, and the last of them above all of them.
+    The children of a node that goes are handed to its nearest kept ancestor. The kept internal nodes must be
+    those above some of the leaves, and the last of them above all of them.
     """
     leaves = np.arange(tree.n_leaves) if leaves is None else leaves
     inner = tree.n_leaves + np.flatnonzero(keep[tree.n_leaves :])
@@ -49,7 +49,7 @@ def keep_internal(tree: Tree, keep: np.ndarray, leaves: Ints | None = None) -> T
 
 
 def _drawn_order(tree: Tree, leaves: Ints, number: Ints) -> Ints | None:
-    """The leaves in the order they are drawn in, by their new numbers; None where the tree has the default order."""
+    """The leaves as they are drawn, by their new numbers; None where the tree has the default order."""
     if tree._order is None:
         return None
     return number[leaves[np.argsort(tree.leaf_start[leaves])]]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 from numba import njit
 
 DASGUPTA, SAMPLING_DIVERGENCE = 0, 1  # what a contraction is charged by: see `contract_greedily`
+ChildLinks = namedtuple("ChildLinks", "first last following count")
 MAX_EXACT_SIBLINGS = 64  # parents with more internal children reprice them when they come up, not at once
 
 
@@ -152,44 +155,92 @@ def push(keys, items, length, key, item):
 
 
 @njit(cache=True)
-def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
-    """Contract the internal node of least loss into its parent until `n_internal` remain: kept nodes, bool[n_nodes].
+def pop(keys, items, length):
+    """Remove the smallest entry of a heap: (key, item, new length)."""
+    key, item = keys[0], items[0]
+    length -= 1
+    keys[0], items[0] = keys[length], items[length]
+    sift_down(keys, items, 0, length)
+    return key, item, length
 
-    `weight` and `level` (per node, see `contraction_loss`) are changed in place. Every contraction changes the
-    losses of the node contracted into, of its siblings there and of its children. For DASGUPTA losses only grow,
-    so it is exact to reprice a node when it comes up. For SAMPLING_DIVERGENCE they can also fall: the children of
-    the merged node are repriced at once, unless there are more than MAX_EXACT_SIBLINGS.
+
+@njit(cache=True)
+def link_internal_children(parent, n_leaves):
+    """Internal children of each node as linked lists, which can be joined in O(1)."""
+    n_nodes = parent.shape[0]
+    first = np.full(n_nodes, -1, dtype=np.int64)
+    last = np.full(n_nodes, -1, dtype=np.int64)
+    following = np.full(n_nodes, -1, dtype=np.int64)
+    count = np.zeros(n_nodes, dtype=np.int64)
+    for node in range(n_leaves, n_nodes - 1):
+        above = parent[node]
+        following[node] = first[above]
+        first[above] = node
+        if last[above] < 0:
+            last[above] = node
+        count[above] += 1
+    return ChildLinks(first, last, following, count)
+
+
+@njit(cache=True)
+def hand_over_children(links, node, above):
+    """The children of `node`, which is being contracted, join those of `above`."""
+    if links.first[node] >= 0:
+        links.following[links.last[node]] = links.first[above]
+        links.first[above] = links.first[node]
+        if links.last[above] < 0:
+            links.last[above] = links.last[node]
+    links.count[above] += links.count[node] - 1
+
+
+@njit(cache=True)
+def reprice_children(links, keep, weight, level, price, above, keys, items, length):
+    """Enter children of `above` again whose loss has fallen, and unlink contracted ones: the heap."""
+    before, child = -1, links.first[above]
+    while child >= 0:
+        following = links.following[child]
+        if not keep[child]:
+            if before < 0:
+                links.first[above] = following
+            else:
+                links.following[before] = following
+            if following < 0:
+                links.last[above] = before
+        else:
+            before = child
+            now = contraction_loss(SAMPLING_DIVERGENCE, weight, level, child, above)
+            if now < price[child]:
+                price[child] = now
+                keys, items, length = push(keys, items, length, now, child)
+        child = following
+    return keys, items, length
+
+
+@njit(cache=True)
+def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
+    """Contract the node of least loss into its parent until `n_internal` remain: kept nodes, bool[n_nodes].
+
+    `weight` and `level` (per node, see `contraction_loss`) are changed in place. A contraction changes the
+    losses of the node contracted into, of its other children and of those it takes over. For DASGUPTA losses
+    only grow, so it is exact to reprice a node when it comes up. For SAMPLING_DIVERGENCE they can also fall:
+    the children are repriced at once, unless there are more than MAX_EXACT_SIBLINGS.
     """
     n_nodes = parent.shape[0]
+    links = link_internal_children(parent, n_leaves)
     stands_for = np.arange(n_nodes)  # union-find: a contracted node stands for its parent
     keep = np.ones(n_nodes, dtype=np.bool_)
-    first_child = np.full(
-        n_nodes, -1, dtype=np.int64
-    )  # internal children, as linked lists that can be joined
-    last_child = np.full(n_nodes, -1, dtype=np.int64)
-    next_child = np.full(n_nodes, -1, dtype=np.int64)
-    count = np.zeros(n_nodes, dtype=np.int64)
     price = np.full(n_nodes, np.inf)
-    n_candidates = max(n_nodes - 1 - n_leaves, 0)
-    keys, items = np.empty(n_candidates + 16), np.empty(n_candidates + 16, dtype=np.int64)
-    for k in range(n_candidates):
-        node = n_leaves + k
-        above = parent[node]
-        price[node] = contraction_loss(objective, weight, level, node, above)
-        keys[k], items[k] = price[node], node
-        next_child[node] = first_child[above]
-        first_child[above] = node
-        if last_child[above] < 0:
-            last_child[above] = node
-        count[above] += 1
-    for k in range(n_candidates // 2 - 1, -1, -1):
-        sift_down(keys, items, k, n_candidates)
-    length, remaining = n_candidates, n_nodes - n_leaves
+    length = max(n_nodes - 1 - n_leaves, 0)
+    keys, items = np.empty(length + 16), np.arange(n_leaves, n_leaves + length + 16)
+    for k in range(length):
+        node = items[k]
+        price[node] = contraction_loss(objective, weight, level, node, parent[node])
+        keys[k] = price[node]
+    for k in range(length // 2 - 1, -1, -1):
+        sift_down(keys, items, k, length)
+    remaining = n_nodes - n_leaves
     while remaining > n_internal and length > 0:
-        key, node = keys[0], items[0]
-        length -= 1
-        keys[0], items[0] = keys[length], items[length]
-        sift_down(keys, items, 0, length)
+        key, node, length = pop(keys, items, length)
         if not keep[node] or key != price[node]:
             continue  # contracted already, or an entry from before a repricing
         above = current_parent(stands_for, parent[node])
@@ -202,39 +253,17 @@ def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
         stands_for[node] = above
         remaining -= 1
         weight[above] += weight[node]
-        if objective == SAMPLING_DIVERGENCE:
-            level[above] += level[node]
-        if first_child[node] >= 0:  # the children of `node` join those of `above`
-            next_child[last_child[node]] = first_child[above]
-            first_child[above] = first_child[node]
-            if last_child[above] < 0:
-                last_child[above] = last_child[node]
-        count[above] += count[node] - 1
         if objective == DASGUPTA:
             continue
+        level[above] += level[node]
+        hand_over_children(links, node, above)
         if parent[above] >= 0:
-            higher = current_parent(stands_for, parent[above])
-            now = contraction_loss(objective, weight, level, above, higher)
+            now = contraction_loss(objective, weight, level, above, current_parent(stands_for, parent[above]))
             if now < price[above]:
                 price[above] = now
                 keys, items, length = push(keys, items, length, now, above)
-        if count[above] > MAX_EXACT_SIBLINGS:
-            continue
-        before, child = -1, first_child[above]
-        while child >= 0:
-            following = next_child[child]
-            if not keep[child]:  # drop contracted nodes from the list on the way
-                if before < 0:
-                    first_child[above] = following
-                else:
-                    next_child[before] = following
-                if following < 0:
-                    last_child[above] = before
-            else:
-                before = child
-                now = contraction_loss(objective, weight, level, child, above)
-                if now < price[child]:
-                    price[child] = now
-                    keys, items, length = push(keys, items, length, now, child)
-            child = following
+        if links.count[above] <= MAX_EXACT_SIBLINGS:
+            keys, items, length = reprice_children(
+                links, keep, weight, level, price, above, keys, items, length
+            )
     return keep

@@ -81,7 +81,8 @@ def list_children(parent, n_leaves, order):
     """Children as (offsets, index), siblings sorted by the first of their leaves in `order`.
 
     Each leaf, taken in order, climbs while it is the first leaf below the node it stands on, and enters that
-    node in its parent's list. Every node is entered once, so this is a sort of all sibling lists in O(n_nodes).
+    node in its parent's list. Every node is entered once, so this is a sort of all sibling lists in
+    O(n_nodes).
     """
     n_nodes = parent.shape[0]
     offsets = np.zeros(n_nodes - n_leaves + 1, dtype=np.int64)
@@ -106,7 +107,7 @@ def list_children(parent, n_leaves, order):
 
 @njit(cache=True)
 def place_leaves(n_leaves, size, offsets, index):
-    """Position of each node's first leaf in depth-first order: leaves of v are order[start[v]:start[v]+size[v]]."""
+    """Position of each node's first leaf in depth-first order: v's are order[start[v]:start[v]+size[v]]."""
     n_nodes = size.shape[0]
     start = np.zeros(n_nodes, dtype=np.int64)
     for node in range(n_nodes - 1, n_leaves - 1, -1):

@@ -28,8 +28,9 @@ def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
         - ``"size"``: smaller subtrees first.
         - weights: siblings by the mean weight of their leaves, ascending.
     data : array-like or similarity, optional
-        For ``"optimal"``: vectors of shape (n_leaves, n_features), Euclidean; dissimilarities, condensed or as a
-        symmetric matrix with zero diagonal; or an object with ``pairs(i, j)`` such as `arbora.similarity` makes.
+        For ``"optimal"``: vectors of shape (n_leaves, n_features), Euclidean; dissimilarities, condensed or
+        as a symmetric matrix with zero diagonal; or an object with ``pairs(i, j)`` such as
+        `arbora.similarity` makes.
 
     Examples
     --------
@@ -73,8 +74,8 @@ def _optimal_order(tree: Tree, data: Any) -> Ints:
         raise ValueError("by='optimal' needs data=: vectors, dissimilarities or a similarity.")
     if tree.n_leaves > MAX_OPTIMAL_LEAVES:
         raise TooLargeError(
-            f"Optimal ordering needs all {tree.n_leaves}^2 dissimilarities; the limit is {MAX_OPTIMAL_LEAVES} leaves. "
-            "Use reorder(weights), e.g. the first principal component of the data."
+            f"Optimal ordering needs all dissimilarities of {tree.n_leaves} leaves; the limit is "
+            f"{MAX_OPTIMAL_LEAVES}. Use reorder(weights), e.g. the first principal component of the data."
         )
     condensed = _condensed(tree.n_leaves, data)
     if tree.n_leaves < 3:

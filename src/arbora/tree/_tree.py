@@ -30,7 +30,8 @@ class Tree:
     """A rooted tree over the points of a data set.
 
     Leaves are ``0 .. n_leaves-1`` (row i of the data is leaf i), internal nodes follow with children before
-    parents, and the root is last. Any branching is allowed. A tree never changes: operations return a new one.
+    parents, and the root is last. Any branching is allowed. A tree never changes: operations return a new
+    one.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class Tree:
         *,
         height: ArrayLike | None = None,
         support: ArrayLike | None = None,
-        name: Sequence[str] | None = None,
+        name: Sequence[str] | NDArray[np.object_] | None = None,
         order: ArrayLike | None = None,
     ) -> None:
         self._parent = _frozen(_as_ints(parent, "parent"))
@@ -144,7 +145,10 @@ class Tree:
 
     @property
     def child_offsets(self) -> Ints:
-        """Children of internal node v are ``child_index[child_offsets[v - n_leaves] : child_offsets[v - n_leaves + 1]]``."""
+        """Where the children of each internal node begin in `child_index`, int64[n_internal + 1].
+
+        Those of v are ``child_index[child_offsets[k] : child_offsets[k + 1]]`` with ``k = v - n_leaves``.
+        """
         return self._child_lists[0]
 
     @property
@@ -238,7 +242,7 @@ class Tree:
         return self.n_nodes
 
     def __eq__(self, other: object) -> bool:
-        """Same arrays: topology, numbering, heights, supports and names. See `same_topology` for shape alone."""
+        """Same arrays: topology, numbering, heights, supports, names. See `same_topology` for shape alone."""
         if not isinstance(other, Tree):
             return NotImplemented
         return (
@@ -289,7 +293,7 @@ class Tree:
 
     @classmethod
     def from_newick(cls, text: str, *, support: bool = False) -> Tree:
-        """From Newick text; leaves are numbered as they appear (``support=True``: internal labels are supports)."""
+        """From Newick text, leaves numbered as they appear; `support`: internal labels are supports."""
         return _module("formats.newick").read(text, support=support)
 
     @classmethod
@@ -459,7 +463,8 @@ class Tree:
         nodes = _as_ints(nodes, argument)
         if nodes.size and not (nodes.min() >= 0 and nodes.max() < self.n_nodes):
             raise ValueError(
-                f"{argument} must hold nodes in [0, n_nodes={self.n_nodes}). Got {nodes.min()}..{nodes.max()}."
+                f"{argument} must hold nodes in [0, n_nodes={self.n_nodes}). "
+                f"Got {nodes.min()}..{nodes.max()}."
             )
         return nodes
 
@@ -475,7 +480,9 @@ class Tree:
             raise TreeError(f"height must be finite. Node {int(np.argmin(np.isfinite(array)))} is not.")
         return _frozen(array)
 
-    def _per_node_names(self, names: Sequence[str] | None) -> NDArray[np.object_] | None:
+    def _per_node_names(
+        self, names: Sequence[str] | NDArray[np.object_] | None
+    ) -> NDArray[np.object_] | None:
         if names is None:
             return None
         if isinstance(names, str) or len(names) not in (self.n_leaves, self.n_nodes):

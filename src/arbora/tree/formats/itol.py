@@ -71,7 +71,9 @@ def _checked_columns(tree: Tree, labels: Mapping[str, Sequence[Any]] | None) -> 
     columns = {str(title): [_clean(str(value)) for value in values] for title, values in labels.items()}
     for title, values in columns.items():
         if len(values) != tree.n_leaves:
-            raise ValueError(f"labels[{title!r}] must have n_leaves={tree.n_leaves} entries. Got {len(values)}.")
+            raise ValueError(
+                f"labels[{title!r}] must have n_leaves={tree.n_leaves} entries. Got {len(values)}."
+            )
     files = {re.sub(r"[^0-9A-Za-z]+", "_", title).strip("_") for title in columns}
     if len(files) != len(columns) or "" in files:
         raise ValueError(f"labels must have titles that differ in letters or digits. Got {list(columns)}.")

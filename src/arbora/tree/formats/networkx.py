@@ -12,7 +12,7 @@ from arbora.tree._tree import Tree
 
 
 def write(tree: Tree) -> Any:
-    """A networkx directed tree: nodes ``0 .. n_nodes-1`` with their height, support and name where there is one.
+    """A networkx directed tree: nodes ``0 .. n_nodes-1`` with height, support and name where they have one.
 
     Examples
     --------
@@ -51,7 +51,8 @@ def read(graph: Any, *, height: str = "height") -> Tree:
     --------
     >>> import networkx as nx
     >>> from arbora import Tree
-    >>> Tree.from_networkx(nx.DiGraph([("animals", "cat"), ("animals", "birds"), ("birds", "owl")])).to_newick()
+    >>> graph = nx.DiGraph([("animals", "cat"), ("animals", "birds"), ("birds", "owl")])
+    >>> Tree.from_networkx(graph).to_newick()
     '(cat,(owl)birds)animals;'
     """
     nx = _networkx()

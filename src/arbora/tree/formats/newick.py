@@ -87,7 +87,8 @@ def _labels(raw: bytes, spans: np.ndarray) -> list[str] | None:
     if not (spans[:, 1] > spans[:, 0]).any():
         return None
     # two flat lists, not one of pairs: millions of small lists would keep the garbage collector busy
-    labels = [raw[start:end].decode("utf-8") for start, end in zip(spans[:, 0].tolist(), spans[:, 1].tolist())]
+    starts, ends = spans.T
+    labels = [raw[a:b].decode("utf-8") for a, b in zip(starts.tolist(), ends.tolist())]
     if b"'" in raw:
         labels = [label[1:-1].replace("''", "'") if label[:1] == "'" else label for label in labels]
     return labels
@@ -142,18 +143,16 @@ def write(tree: Tree, *, lengths: bool | None = None, support: bool = False) -> 
     >>> Tree([2, 2, -1], 2, height=[0, 0, 1.5], name=["it's", "b"]).to_newick()
     "('it''s':1.5,b:1.5);"
     """
-    lengths = tree.height is not None if lengths is None else lengths
-    if lengths and tree.height is None:
+    height = tree.height if lengths is None or lengths else None
+    if lengths and height is None:
         raise ValueError("lengths=True needs a tree with heights: use tree.replace(height=...).")
-    if support and tree.support is None:
-        raise ValueError("support=True needs a tree with supports: use tree.replace(support=...).")
     order, opens, comma = kernels.write_order(tree.parent, tree.n_leaves, tree.leaf_order, *tree._child_lists)
     labels = _written_labels(tree, support)
-    if lengths:
-        above = tree.height[tree.parent[:-1]] - tree.height[:-1]
+    if height is not None:
+        above = height[tree.parent[:-1]] - height[:-1]
         labels = [f"{label}:{length!r}" for label, length in zip(labels, above.tolist())] + [labels[-1]]
     inner = order >= tree.n_leaves
-    pieces = [None] * (3 * len(order))
+    pieces = [""] * (3 * len(order))
     pieces[0::3] = [")" if closes else "(" * n for closes, n in zip(inner.tolist(), opens.tolist())]
     pieces[1::3] = [labels[node] for node in order.tolist()]
     pieces[2::3] = ["," if follows else "" for follows in comma.tolist()]
@@ -171,6 +170,8 @@ def _written_labels(tree: Tree, support: bool) -> list[str]:
                 label or str(leaf) for leaf, label in enumerate(labels[: tree.n_leaves])
             ]
     if support:
+        if tree.support is None:
+            raise ValueError("support=True needs a tree with supports: use tree.replace(support=...).")
         values = tree.support[tree.n_leaves :].tolist()
         labels[tree.n_leaves :] = ["" if value != value else repr(value) for value in values]
     return labels

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -100,4 +101,4 @@ def _names(name_bytes: np.ndarray, offsets: np.ndarray) -> list[str]:
     raw, bounds = name_bytes.tobytes(), offsets.tolist()
     if not bounds or bounds[0] != 0 or bounds[-1] != len(raw):
         raise FormatError("The names do not fit their offsets.")
-    return [raw[start:end].decode("utf-8") for start, end in zip(bounds, bounds[1:])]
+    return [raw[start:end].decode("utf-8") for start, end in pairwise(bounds)]

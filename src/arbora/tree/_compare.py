@@ -1,0 +1,121 @@
+"""How alike two trees are, and the distances a tree puts between its leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from arbora.tree import _compare_kernels as compare_kernels
+from arbora.tree._tree import Floats, Ints, Tree
+
+
+def same_topology(tree: Tree, other: Tree) -> bool:
+    """Whether both trees group the leaves alike, whatever their internal numbering and heights.
+
+    Unary nodes group nothing, so they make no difference.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> Tree([4, 4, 5, 5, 6, 6, -1], 4).same_topology(Tree([5, 5, 4, 4, 6, 6, -1], 4))
+    True
+    """
+    _check_same_leaves(tree, other, "other")
+    return robinson_foulds(tree, other) == 0
+
+
+def robinson_foulds(tree: Tree, other: Tree, *, normalize: bool = False) -> float:
+    """Number of clades (leaf sets of internal nodes) that only one of the trees has, in O(n log n) and exact.
+
+    Parameters
+    ----------
+    tree, other : Tree
+        Over the same leaves.
+    normalize : bool
+        Divide by the number of clades of both trees that say something (the root's, all leaves, does not), so
+        that 1 means nothing in common.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> Tree.from_newick("((a,b),(c,d));").robinson_foulds(Tree.from_newick("(((a,b),c),d);"))
+    2.0
+    """
+    _check_same_leaves(tree, other, "other")
+    ours, theirs = _clades(tree, tree), _clades(tree, other)
+    shared = len(np.intersect1d(ours, theirs, assume_unique=True))
+    n_ours = int((tree.n_children >= 2).sum())
+    n_theirs = int((other.n_children >= 2).sum())
+    distance = n_ours + n_theirs - 2 * shared
+    if not normalize:
+        return float(distance)
+    return distance / max(n_ours + n_theirs - 2, 1)
+
+
+def _clades(reference: Tree, tree: Tree) -> Ints:
+    """Clades of a tree that are one run of the reference's leaf order, as first * n_leaves + last.
+
+    All clades of the reference are such runs, so these are all that can be shared (Day's algorithm).
+    """
+    n = reference.n_leaves
+    low, high = compare_kernels.bound_positions(tree.parent, n, reference.leaf_start[:n])
+    low, high = low[n:], high[n:]
+    is_run = (high - low + 1 == tree.sizes[n:]) & (tree.n_children >= 2)
+    return low[is_run] * n + high[is_run]
+
+
+def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = True) -> float:
+    """Share (or number) of leaf triples that the two trees resolve differently.
+
+    A tree resolves a triple as ab|c if a and b meet below c, or leaves it unresolved (all three meet in one
+    node); any branching is allowed. Exact, in O(n log^3 n) time and O(n) memory.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> Tree.from_newick("((a,b),(c,d));").triplet_distance(Tree.from_newick("(((a,b),c),d);"))
+    0.5
+    """
+    _check_same_leaves(tree, other, "other")
+    n = tree.n_leaves
+    if n < 3:
+        return 0.0
+    first = (tree.parent, tree.sizes, tree.leaf_order, tree.leaf_start, *tree._child_lists)
+    lca_index = (other.neighbour_lca, other._range_maxima)
+    second = (other.parent, other.sizes, other.leaf_start, *other._child_lists, *lca_index)
+    differing = compare_kernels.count_differing_triples(first, second)
+    n_triples = n * (n - 1) * (n - 2) // 6
+    return differing / n_triples if normalize else float(differing)
+
+
+def cophenetic(tree: Tree, i: ArrayLike | None = None, j: ArrayLike | None = None) -> Floats:
+    """Height of the LCA of given pairs, or of all pairs in SciPy's condensed order.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> tree = Tree.from_newick("((a:1,b:1):2,c:3);")
+    >>> tree.cophenetic()
+    array([1., 3., 3.])
+    >>> tree.cophenetic(0, [1, 2])
+    array([1., 3.])
+    """
+    if tree.height is None:
+        raise ValueError("Cophenetic distances need a tree with heights: use tree.replace(height=...).")
+    if i is not None and j is not None:
+        return tree.height[tree.lca(i, j)]
+    if i is not None or j is not None:
+        raise ValueError("cophenetic() takes both i and j, or neither for all pairs.")
+    return compare_kernels.condensed_lca_heights(
+        tree.n_leaves, tree.leaf_order, tree.neighbour_lca, tree.height
+    )
+
+
+def _check_same_leaves(tree: Tree, other: object, argument: str) -> None:
+    if not isinstance(other, Tree):
+        raise TypeError(f"{argument} must be a Tree. Got {type(other).__name__}.")
+    if tree.n_leaves != other.n_leaves:
+        raise ValueError(
+            f"Both trees must have the same leaves. Got {tree.n_leaves} and {other.n_leaves}; "
+            "use tree.restrict(leaves) to compare the part they share."
+        )
