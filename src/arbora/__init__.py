@@ -13,6 +13,7 @@ from arbora._version import __version__
 _PACKAGES = (
     "errors",
     "hyperbolic",
+    "linkages",
     "logits",
     "metrics",
     "nn",
@@ -23,8 +24,13 @@ _PACKAGES = (
     "view",
 )
 _HOME_OF_NAME = {
+    "bisecting_kmeans": "arbora.linkages",
+    "hierarchical_kmeans": "arbora.linkages",
+    "linkage": "arbora.linkages",
+    "HypHC": "arbora.hyperbolic",
     "L2H": "arbora.logits",
     "Tree": "arbora.tree",
+    "refine": "arbora.search",
 }
 
 __all__ = ["__version__", *_PACKAGES, *_HOME_OF_NAME]

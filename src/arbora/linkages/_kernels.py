@@ -312,3 +312,61 @@ def parents_of_merges(left, right, order, n_points):
             parent[part] = node
             size[node] = size[node] + size[part] if _ else size[part]
     return parent
+
+
+@njit(cache=True)
+def kmeans(rows, draws, n_steps):
+    """Lloyd's k-means from a k-means++ start made with the random numbers `draws`: (labels, sum of squares).
+
+    Parts may be empty where rows have fewer different values than `draws` numbers.
+    """
+    n_rows, n_features = rows.shape
+    n_parts = draws.shape[0]
+    centres = np.empty((n_parts, n_features), dtype=rows.dtype)
+    label = np.zeros(n_rows, dtype=np.int64)
+    gap = np.full(n_rows, np.inf)  # squared distance to the nearest centre
+    chosen = int(draws[0] * n_rows)
+    for k in range(n_parts):
+        if k > 0:
+            target = draws[k] * gap.sum()
+            chosen = 0
+            while chosen < n_rows - 1 and (target > gap[chosen] or gap[chosen] == 0.0):
+                target -= gap[chosen]
+                chosen += 1
+        centres[k] = rows[chosen]
+        for r in range(n_rows):
+            gap[r] = min(gap[r], squared_gap(rows[r], centres[k]))
+    total = np.inf
+    for _ in range(n_steps):
+        moved = False
+        total = 0.0
+        for r in range(n_rows):
+            best, nearest = np.inf, 0
+            for k in range(n_parts):
+                value = squared_gap(rows[r], centres[k])
+                if value < best:
+                    best, nearest = value, k
+            moved |= nearest != label[r]
+            label[r] = nearest
+            total += best
+        if not moved and _ > 0:
+            break
+        size = np.zeros(n_parts, dtype=np.int64)
+        for r in range(n_rows):
+            if size[label[r]] == 0:
+                centres[label[r]] = 0.0
+            size[label[r]] += 1
+            centres[label[r]] += rows[r]
+        for k in range(n_parts):
+            if size[k] > 0:
+                centres[k] /= size[k]
+    return label, total
+
+
+@njit(cache=True)
+def squared_gap(x, y):
+    """Squared Euclidean distance of two rows."""
+    total = 0.0
+    for f in range(x.shape[0]):
+        total += (x[f] - y[f]) ** 2
+    return total

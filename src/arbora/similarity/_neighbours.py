@@ -15,8 +15,10 @@ from threadpoolctl import threadpool_limits
 from arbora.similarity import _knn_kernels as kernels
 
 EXACT_UP_TO = 20_000  # rows; beyond, only nearby cells are searched
-CELLS_SEARCHED = 16
-_IMPROVEMENTS = 2  # passes over neighbours of neighbours
+MOST_CELLS = 16  # searched for a row
+GOOD_RECALL = 0.97  # share of a sample's neighbours within the cells searched: no need to search more
+FAIR_RECALL = 0.8  # one pass over neighbours of neighbours does; below, two
+_SAMPLED_ROWS = 256
 _LARGEST_CELL = 4  # times the mean
 _ROWS_AT_ONCE = 1024
 _KMEANS_STEPS = 6
@@ -83,7 +85,7 @@ class NeighbourIndex:
         """Neighbours of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
         who = np.full((len(self.rows), n_neighbors), -1, dtype=np.int32)
         n_cells = len(self.offsets) - 1
-        probes = self._cells_to_search()
+        probes, recall = self._probes_by_sample(n_neighbors)
 
         def search_cell(cell: int) -> None:
             own = np.arange(self.offsets[cell], self.offsets[cell + 1])
@@ -93,7 +95,7 @@ class NeighbourIndex:
         n_threads = effective_n_jobs(n_jobs)
         _in_threads(search_cell, range(n_cells), n_threads)
         if not self.is_exact:
-            who = self._improved(who, n_threads)
+            who = self._improved(who, (recall < GOOD_RECALL) + (recall < FAIR_RECALL), n_threads)
             self._complete(who, self.rows, np.arange(len(who)))
         distance = kernels.measure_and_sort(self.rows, self.rows, who)
         points, distances = np.empty(who.shape, dtype=np.int64), np.empty(who.shape)
@@ -139,13 +141,31 @@ class NeighbourIndex:
     def _cells_to_search(self) -> list[NDArray[np.int64]]:
         """For the rows of each cell: the cell itself, then those with the nearest centres."""
         n_cells = len(self.offsets) - 1
-        if self.centres is None or n_cells <= CELLS_SEARCHED:
+        if self.centres is None or n_cells <= MOST_CELLS:
             return [np.arange(n_cells)] * n_cells
         values = np.einsum("ij,ij->i", self.centres, self.centres) - 2 * (self.centres @ self.centres.T)
         np.fill_diagonal(values, -np.inf)
-        nearest = np.argpartition(values, CELLS_SEARCHED, axis=1)[:, :CELLS_SEARCHED]
+        nearest = np.argpartition(values, MOST_CELLS, axis=1)[:, :MOST_CELLS]
         by_distance = np.argsort(np.take_along_axis(values, nearest, axis=1), axis=1, kind="stable")
         return list(np.take_along_axis(nearest, by_distance, axis=1))
+
+    def _probes_by_sample(self, n_neighbors: int) -> tuple[list[NDArray[np.int64]], float]:
+        """As many cells as hold nearly all neighbours of sampled rows, and the share that they do hold."""
+        probes = self._cells_to_search()
+        if self.is_exact:
+            return probes, 1.0
+        rows = np.unique(np.linspace(0, len(self.rows) - 1, _SAMPLED_ROWS).astype(np.int64))
+        with threadpool_limits(limits=1, user_api="blas"):
+            found = self._search(self.rows[rows], rows, np.arange(len(self.offsets) - 1), n_neighbors)
+        cell_of_row = np.searchsorted(self.offsets, np.arange(len(self.rows)), side="right") - 1
+        searched = np.array([probes[cell] for cell in cell_of_row[rows]])
+        held = (
+            cell_of_row[found][:, :, None] == searched[:, None, :]
+        )  # sample, neighbour, cell in order of search
+        recall = np.cumsum(held.mean(axis=(0, 1)))
+        enough = int(np.searchsorted(recall, GOOD_RECALL)) + 1
+        n_cells = min(max(enough, 2), len(recall))
+        return [cells[:n_cells] for cells in probes], float(recall[n_cells - 1])
 
     def _complete(self, who: NDArray[np.int32], queries: NDArray, own: NDArray) -> None:
         """Search everywhere for rows whose nearby cells held too few points."""
@@ -165,9 +185,9 @@ class NeighbourIndex:
                 kernels.select_nearest(products, self.squares, first, own, best, who)
         return who
 
-    def _improved(self, who: NDArray[np.int32], n_threads: int) -> NDArray[np.int32]:
+    def _improved(self, who: NDArray[np.int32], n_passes: int, n_threads: int) -> NDArray[np.int32]:
         bounds = np.linspace(0, len(who), n_threads + 1).astype(np.int64)
-        for _ in range(_IMPROVEMENTS):
+        for _ in range(n_passes):
             both = kernels.add_reverse_neighbours(who)
             improved = np.empty_like(who)
             improve = partial(kernels.try_neighbours_of_neighbours, self.rows, who, both)
