@@ -69,7 +69,9 @@ def cross_of_features(sums, n_leaves, child_offsets, child_index):
 
 
 @njit(cache=True)
-def cross_of_graph(indptr, indices, weights, self_loops, parent, leaf_start, neighbour_lca, table, n_internal):
+def cross_of_graph(
+    indptr, indices, weights, self_loops, parent, leaf_start, neighbour_lca, table, n_internal
+):
     """Cross weights of a symmetric sparse graph: each edge once, a self-loop at its leaf's parent."""
     n_leaves = indptr.shape[0] - 1
     cross = np.zeros(n_internal, dtype=np.float64)

@@ -51,10 +51,14 @@ def check_finite(values: NDArray[Any], argument: str) -> None:
         raise ValueError(f"{argument} must be finite. Row {row} holds NaN or infinity.")
 
 
-def check_pair_arrays(i: ArrayLike, j: ArrayLike, n_points: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def check_pair_arrays(
+    i: ArrayLike, j: ArrayLike, n_points: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Index arrays broadcast against each other, refused outside [0, n_points)."""
     left, right = np.broadcast_arrays(np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64))
     for argument, index in (("i", left), ("j", right)):
         if index.size and not (0 <= index.min() and index.max() < n_points):
-            raise ValueError(f"{argument} must lie in [0, n_points={n_points}). Got {index.min()}..{index.max()}.")
+            raise ValueError(
+                f"{argument} must lie in [0, n_points={n_points}). Got {index.min()}..{index.max()}."
+            )
     return left, right

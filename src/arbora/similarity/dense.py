@@ -87,7 +87,9 @@ def _to_float64(matrix: NDArray) -> NDArray[np.float64]:
 def _check_symmetric(matrix: NDArray[np.floating]) -> None:
     tolerance = 1e-5 if matrix.dtype == np.float32 else 1e-9
     worst, where = 0.0, (0, 0)
-    step = max(1, 4_000_000 // len(matrix))  # in blocks: a transposed copy of everything would double the memory
+    step = max(
+        1, 4_000_000 // len(matrix)
+    )  # in blocks: a transposed copy of everything would double the memory
     for first in range(0, len(matrix), step):
         gap = np.abs(matrix[first : first + step] - matrix[:, first : first + step].T)
         if gap.max() > worst:

@@ -28,7 +28,9 @@ class FeatureSimilarity:
         Whether no pair can have a negative similarity, which lets a search cut branches.
     """
 
-    def __init__(self, features: NDArray[np.floating], *, is_non_negative: bool, affine: bool = False) -> None:
+    def __init__(
+        self, features: NDArray[np.floating], *, is_non_negative: bool, affine: bool = False
+    ) -> None:
         self.features = features
         self.is_non_negative = is_non_negative
         self.affine = affine
@@ -50,7 +52,9 @@ class FeatureSimilarity:
         step = max(1, _PAIRS_PER_BLOCK // self.features.shape[1])
         for first in range(0, left.size, step):
             block = slice(first, first + step)
-            values[block] = np.einsum("ij,ij->i", self.features[flat_left[block]], self.features[flat_right[block]])
+            values[block] = np.einsum(
+                "ij,ij->i", self.features[flat_left[block]], self.features[flat_right[block]]
+            )
         return values.reshape(left.shape)
 
     def cross(self, tree: Tree) -> NDArray[np.float64]:

@@ -122,7 +122,9 @@ def _from_networkx(network: Any) -> sp.csr_array:
 
 def _from_edges(edges: tuple, n_points: int | None) -> sp.csr_array:
     if len(edges) not in (2, 3):
-        raise ValueError(f"Edges must be a tuple (rows, cols) or (rows, cols, weights). Got {len(edges)} arrays.")
+        raise ValueError(
+            f"Edges must be a tuple (rows, cols) or (rows, cols, weights). Got {len(edges)} arrays."
+        )
     rows, cols = (np.asarray(ends) for ends in edges[:2])
     if rows.dtype.kind not in "iu" or cols.dtype.kind not in "iu":
         raise TypeError(f"rows and cols must hold whole numbers. Got dtypes {rows.dtype} and {cols.dtype}.")

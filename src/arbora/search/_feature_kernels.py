@@ -1,0 +1,236 @@
+"""Best insertion and prune-and-regraft for inner-product features, under Dasgupta's cost.
+
+The similarity between two leaf sets is the product of their summed features, so any node can be weighed in
+O(d). Costs only grow downwards; a branch that already costs more than the best place known is never entered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from arbora.search._graph_kernels import RELATIVE_GAIN, mark_dirty, sibling_of
+from arbora.search._state import attach, detach
+
+
+class Features(NamedTuple):
+    """Summed features below each node (rows of leaves are their own features)."""
+
+    sums: np.ndarray  # float64[n_nodes, n_features]
+
+
+def make_features(leaf_rows: np.ndarray, parent: np.ndarray, n_nodes: int) -> Features:
+    """Summed features of all nodes of a tree, with room for `n_nodes`."""
+    sums = np.zeros((n_nodes, leaf_rows.shape[1]))
+    sums[: len(leaf_rows)] = leaf_rows
+    fill_sums(sums, parent)
+    return Features(sums)
+
+
+class Stack(NamedTuple):
+    """Places still to look at: a node, what is paid above it, and its weight to the moved subtree."""
+
+    node: np.ndarray
+    above: np.ndarray
+    weight: np.ndarray
+
+
+def make_stack(n_nodes: int) -> Stack:
+    """Room for every node."""
+    return Stack(np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes), np.empty(n_nodes))
+
+
+@njit(cache=True)
+def product(a, b):
+    """Inner product of two rows."""
+    result = 0.0
+    for f in range(a.shape[0]):
+        result += a[f] * b[f]
+    return result
+
+
+@njit(cache=True)
+def fill_sums(sums, parent):
+    """Sum the leaves' rows into all internal ones; needs the node order of `Tree`."""
+    for node in range(parent.shape[0] - 1):
+        above = parent[node]
+        for f in range(sums.shape[1]):
+            sums[above, f] += sums[node, f]
+
+
+@njit(cache=True)
+def add_upwards(state, sums, node, row, sign):
+    """Add a row, or take it away, from a node to the root."""
+    while node >= 0:
+        for f in range(row.shape[0]):
+            sums[node, f] += sign * row[f]
+        node = state.parent[node]
+
+
+@njit(cache=True)
+def take_out_on_paper(state, features, work, subtree):
+    """Mark the ancestors of a subtree with their weights, sizes and crosses as they are without it.
+
+    Sizes and crosses of unmarked nodes are the stored ones: nothing else changes when the subtree leaves.
+    """
+    work.clock[0] += 1
+    row = features.sums[subtree]
+    own, moved_size = product(row, row), state.size[subtree]
+    inner_weight = 0.0
+    node = state.parent[subtree]
+    while node >= 0:
+        weight = product(row, features.sums[node]) - own
+        work.mark[node] = work.clock[0]
+        work.weight[node] = weight
+        work.size[node] = state.size[node] - moved_size
+        work.cross[node] = state.cross[node] - (weight - inner_weight)
+        inner_weight = weight
+        node = state.parent[node]
+
+
+@njit(cache=True)
+def descend(state, features, work, stack, row, moved_size, home, gives_back, on_edges, root, known_cost):
+    """Best place for a row of this size: (target, as_child, cost), cutting branches that cost `known_cost` or more.
+
+    `home`, when the subtree's parent is to be given back, is skipped: its other child stands in its place.
+    """
+    best, best_as_child, best_cost = -1, False, known_cost
+    root_is_marked = work.mark[root] == work.clock[0]
+    stack.node[0], stack.above[0] = root, 0.0
+    stack.weight[0] = work.weight[root] if root_is_marked else product(row, features.sums[root])
+    n_open = 1
+    while n_open > 0:
+        n_open -= 1
+        node, above, weight = stack.node[n_open], stack.above[n_open], stack.weight[n_open]
+        if above >= best_cost:
+            continue
+        marked = work.mark[node] == work.clock[0]
+        size = work.size[node] if marked else state.size[node]
+        cross = work.cross[node] if marked else state.cross[node]
+        if on_edges and not (gives_back and node == home):
+            cost = above + (size + moved_size) * weight
+            if cost < best_cost:
+                best, best_as_child, best_cost = node, False, cost
+        if node < state.count[1]:
+            continue
+        is_gone = gives_back and node == home
+        if not on_edges:
+            cost = above + moved_size * cross + (size + moved_size) * weight
+            if cost < best_cost:
+                best, best_as_child, best_cost = node, True, cost
+        first_pushed = n_open
+        child = state.first[node]
+        while child >= 0:
+            if work.inside[child] != work.clock[0]:
+                child_marked = work.mark[child] == work.clock[0]
+                child_weight = work.weight[child] if child_marked else product(row, features.sums[child])
+                child_above = above
+                if not is_gone:
+                    child_above += moved_size * cross + (size + moved_size) * (weight - child_weight)
+                # whatever the place below, each unit of weight pays for more than the moved subtree itself
+                if child_above + moved_size * child_weight < best_cost:
+                    stack.node[n_open], stack.above[n_open] = child, child_above
+                    stack.weight[n_open] = child_weight
+                    n_open += 1
+            child = state.after[child]
+        keep_heaviest_on_top(stack, first_pushed, n_open)
+    return best, best_as_child, best_cost
+
+
+@njit(cache=True)
+def keep_heaviest_on_top(stack, low, high):
+    """Swap the cheapest of the places just pushed to the top, so that a good place is found early."""
+    if high - low < 2:
+        return
+    chosen = low
+    for k in range(low + 1, high):
+        if stack.above[k] < stack.above[chosen]:
+            chosen = k
+    last = high - 1
+    stack.node[chosen], stack.node[last] = stack.node[last], stack.node[chosen]
+    stack.above[chosen], stack.above[last] = stack.above[last], stack.above[chosen]
+    stack.weight[chosen], stack.weight[last] = stack.weight[last], stack.weight[chosen]
+
+
+@njit(cache=True)
+def cost_where_it_is(state, work, subtree, gives_back):
+    """Cost of a subtree at its present place, from the marked ancestors."""
+    moved_size = state.size[subtree]
+    home = state.parent[subtree]
+    cost = (work.size[home] + moved_size) * work.weight[home]
+    if not gives_back:
+        cost += moved_size * work.cross[home]
+    inner_weight = work.weight[home]
+    node = state.parent[home]
+    while node >= 0:
+        cost += moved_size * work.cross[node] + (work.size[node] + moved_size) * (
+            work.weight[node] - inner_weight
+        )
+        inner_weight = work.weight[node]
+        node = state.parent[node]
+    return cost
+
+
+@njit(cache=True)
+def weigh_path(state, features, work, row, node):
+    """Set the weights of the unmarked nodes from one upwards."""
+    while node >= 0:
+        if work.mark[node] != work.clock[0]:
+            work.mark[node] = work.clock[0]
+            work.weight[node] = product(row, features.sums[node])
+        node = state.parent[node]
+
+
+@njit(cache=True)
+def find_root(state, node):
+    """The root, from any node in the tree."""
+    while state.parent[node] >= 0:
+        node = state.parent[node]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def regraft(state, features, work, stack, subtrees, max_size):
+    """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
+    n_moves, gained = 0, 0.0
+    for subtree in subtrees:
+        if not work.dirty[subtree] or state.parent[subtree] < 0 or state.size[subtree] > max_size:
+            continue
+        work.dirty[subtree] = False
+        home = state.parent[subtree]
+        gives_back = state.n_children[home] == 2
+        take_out_on_paper(state, features, work, subtree)
+        work.inside[subtree] = work.clock[0]
+        cost_now = cost_where_it_is(state, work, subtree, gives_back)
+        row, moved_size = features.sums[subtree].copy(), state.size[subtree]
+        on_edges = gives_back or state.count[2] > 0
+        bar = cost_now - RELATIVE_GAIN * abs(cost_now)
+        target, as_child, cost = descend(
+            state,
+            features,
+            work,
+            stack,
+            row,
+            moved_size,
+            home,
+            gives_back,
+            on_edges,
+            find_root(state, home),
+            bar,
+        )
+        if target < 0:
+            continue
+        sibling = sibling_of(state, subtree) if gives_back else home
+        weigh_path(state, features, work, row, target)
+        add_upwards(state, features.sums, home, row, -1.0)
+        detach(state, subtree, work.weight)
+        joint = attach(state, subtree, target, as_child, work.weight)
+        if not as_child:
+            features.sums[joint] = features.sums[target]
+        add_upwards(state, features.sums, joint, row, 1.0)
+        mark_dirty(state, work, sibling, joint)
+        n_moves += 1
+        gained += cost_now - cost
+    return n_moves, gained

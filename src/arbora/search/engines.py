@@ -1,0 +1,274 @@
+"""Prune-and-regraft until no single move helps, for each kind of similarity."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora.errors import TooLargeError
+from arbora.search import _feature_kernels as feature_kernels
+from arbora.search import _graph_kernels as graph_kernels
+from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, to_tree, total_cost
+from arbora.search.budget import Budget
+from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity, Similarity
+from arbora.tree import Tree
+from arbora.tree._edit import keep_internal
+from arbora.tree._edit_kernels import DASGUPTA as DASGUPTA_LOSS
+from arbora.tree._edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
+from arbora.tree._edit_kernels import contract_greedily
+
+CHUNKS_PER_SWEEP = 64  # kernel calls a sweep: how often the clock and Ctrl-C are looked at
+LARGEST_FILLED_MATRIX = 12_000  # points whose n x n similarities a search may hold as a graph
+
+
+class Engine(Protocol):
+    """Improves a tree for one similarity and objective."""
+
+    objective: str
+
+    def improve(
+        self,
+        tree: Tree,
+        budget: Budget,
+        *,
+        n_internal: int | None = None,
+        max_sweeps: int = 100,
+        max_size: float = np.inf,
+        rng: np.random.Generator | None = None,
+    ) -> Tree:
+        """Move subtrees until no move helps; `rng` shuffles the order in which they are tried."""
+
+    def cost(self, tree: Tree) -> float:
+        """The objective of a tree, smaller is better."""
+
+    def squeeze(self, tree: Tree, n_internal: int) -> Tree:
+        """The tree with the internal nodes contracted that cost least."""
+
+    def restrict(self, leaves: np.ndarray) -> Engine:
+        """The engine of some of the points, in the given order."""
+
+    def contract(self, labels: np.ndarray, n_groups: int) -> Engine:
+        """The engine whose points are groups of points that stay together."""
+
+
+def sweep_until_still(
+    regraft: Any, dirty: np.ndarray, order: np.ndarray, max_sweeps: int, budget: Budget
+) -> None:
+    """Sweep over the subtrees that may move, then over all of them once more to be sure that none does."""
+    chunks = np.array_split(order, min(CHUNKS_PER_SWEEP, max(1, len(order) // 256)))
+    looked_at_all = True
+    try:
+        for sweep in range(max_sweeps):
+            n_moves = 0
+            for k, chunk in enumerate(chunks):
+                n_moves += regraft(chunk)
+                budget.show(f"sweep {sweep + 1}", (k + 1) / len(chunks), f"{n_moves} moves")
+                if budget.is_over:
+                    return
+            if n_moves == 0:
+                if looked_at_all:
+                    return
+                dirty[:] = True
+            looked_at_all = n_moves == 0
+    except KeyboardInterrupt:
+        budget.interrupted = True
+
+
+class GraphEngine:
+    """Search on a sparse graph: Dasgupta's cost or tree sampling divergence."""
+
+    def __init__(
+        self,
+        graph: GraphSimilarity,
+        objective: str = "dasgupta",
+        leaf_size: np.ndarray | None = None,
+        total: float | None = None,
+    ) -> None:
+        self.graph = graph
+        self.objective = objective
+        self._code = OBJECTIVES[objective]
+        if leaf_size is None:
+            leaf_size = np.ones(graph.n_points) if self._code == DASGUPTA else graph.degrees
+        self.leaf_size = np.asarray(leaf_size, dtype=np.float64)
+        csr = graph.csr
+        self.total = graph.total if total is None else total
+        self._arrays = graph_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total))
+
+    def state(self, tree: Tree, n_internal: int | None = None) -> State:
+        """Changeable arrays of a tree."""
+        return make_state(
+            tree,
+            self.graph.cross(tree),
+            self.leaf_size,
+            self._code,
+            self_loops=self.graph.self_loops,
+            n_internal=n_internal,
+        )
+
+    def cost(self, tree: Tree) -> float:
+        """The objective of a tree, smaller is better."""
+        return total_cost(self.state(tree), self._code, self.total)
+
+    def squeeze(self, tree: Tree, n_internal: int) -> Tree:
+        """The tree with the internal nodes contracted that cost least."""
+        return _squeeze(tree, self.state(tree), self._code, self.total, n_internal)
+
+    def restrict(self, leaves: np.ndarray) -> GraphEngine:
+        """The engine of some of the points, in the given order."""
+        csr = sp.csr_array(self.graph.csr[leaves][:, leaves])
+        csr.sort_indices()
+        graph = GraphSimilarity(csr, self.graph.self_loops[leaves])
+        return GraphEngine(graph, self.objective, self.leaf_size[leaves], total=self.total)
+
+    def contract(self, labels: np.ndarray, n_groups: int) -> GraphEngine:
+        """The engine whose points are groups. Pairs within a group no longer count; a lone point's loop does."""
+        csr, n = self.graph.csr, self.graph.n_points
+        member = sp.csr_array((np.ones(n, dtype=csr.dtype), (np.arange(n), labels)), shape=(n, n_groups))
+        between = sp.csr_array(member.T @ csr @ member)
+        between = sp.csr_array(between - sp.diags_array(between.diagonal(), format="csr"))
+        between.eliminate_zeros()
+        between.sort_indices()
+        is_lone = np.bincount(labels, minlength=n_groups) == 1
+        loops = np.where(is_lone, np.bincount(labels, weights=self.graph.self_loops, minlength=n_groups), 0.0)
+        sizes = np.bincount(labels, weights=self.leaf_size, minlength=n_groups)
+        return GraphEngine(GraphSimilarity(between, loops), self.objective, sizes, total=self.total)
+
+    def improve(
+        self,
+        tree: Tree,
+        budget: Budget,
+        *,
+        n_internal: int | None = None,
+        max_sweeps: int = 100,
+        max_size: float = np.inf,
+        rng: np.random.Generator | None = None,
+    ) -> Tree:
+        """Move subtrees until no move helps."""
+        if tree.n_leaves < 3:
+            return tree
+        state = self.state(tree, n_internal)
+        work = graph_kernels.make_work(tree.n_leaves, len(state.parent))
+
+        def regraft(subtrees: np.ndarray) -> int:
+            return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code)[0]
+
+        sweep_until_still(regraft, work.dirty, _order(len(state.parent), rng), max_sweeps, budget)
+        return to_tree(state, tree)
+
+
+class FeatureEngine:
+    """Search on inner-product features, for Dasgupta's cost."""
+
+    objective = "dasgupta"
+
+    def __init__(self, similarity: FeatureSimilarity, leaf_size: np.ndarray | None = None) -> None:
+        self.similarity = similarity
+        self.leaf_size = (
+            np.ones(similarity.n_points) if leaf_size is None else np.asarray(leaf_size, dtype=np.float64)
+        )
+
+    def cost(self, tree: Tree) -> float:
+        """The objective of a tree, smaller is better."""
+        return total_cost(self.state(tree), DASGUPTA, 1.0)
+
+    def state(self, tree: Tree, n_internal: int | None = None) -> State:
+        """Changeable arrays of a tree."""
+        return make_state(tree, self.similarity.cross(tree), self.leaf_size, DASGUPTA, n_internal=n_internal)
+
+    def squeeze(self, tree: Tree, n_internal: int) -> Tree:
+        """The tree with the internal nodes contracted that cost least."""
+        return _squeeze(tree, self.state(tree), DASGUPTA, 1.0, n_internal)
+
+    def restrict(self, leaves: np.ndarray) -> FeatureEngine:
+        """The engine of some of the points, in the given order."""
+        rows = FeatureSimilarity(self.similarity.features[leaves], is_non_negative=True)
+        return FeatureEngine(rows, self.leaf_size[leaves])
+
+    def contract(self, labels: np.ndarray, n_groups: int) -> FeatureEngine:
+        """The engine whose points are groups: their features and sizes add up."""
+        n = self.similarity.n_points
+        member = sp.csr_array((np.ones(n), (labels, np.arange(n))), shape=(n_groups, n))
+        rows = FeatureSimilarity(
+            np.ascontiguousarray(member @ self.similarity.features), is_non_negative=True
+        )
+        return FeatureEngine(rows, np.bincount(labels, weights=self.leaf_size, minlength=n_groups))
+
+    def improve(
+        self,
+        tree: Tree,
+        budget: Budget,
+        *,
+        n_internal: int | None = None,
+        max_sweeps: int = 100,
+        max_size: float = np.inf,
+        rng: np.random.Generator | None = None,
+    ) -> Tree:
+        """Move subtrees until no move helps."""
+        if tree.n_leaves < 3:
+            return tree
+        state = self.state(tree, n_internal)
+        n_nodes = len(state.parent)
+        features = feature_kernels.make_features(self.similarity.features, tree.parent, n_nodes)
+        work, stack = graph_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
+
+        def regraft(subtrees: np.ndarray) -> int:
+            return feature_kernels.regraft(state, features, work, stack, subtrees, max_size)[0]
+
+        sweep_until_still(regraft, work.dirty, _order(n_nodes, rng), max_sweeps, budget)
+        return to_tree(state, tree)
+
+
+def _squeeze(tree: Tree, state: State, objective: int, total: float, n_internal: int) -> Tree:
+    if tree.n_internal <= n_internal:
+        return tree
+    n_nodes = tree.n_nodes
+    if objective == DASGUPTA:
+        weight, level, code = state.cross[:n_nodes], state.size[:n_nodes], DASGUPTA_LOSS
+    else:
+        weight, level, code = (
+            state.cross[:n_nodes] / total,
+            state.spread[:n_nodes] / (2 * total**2),
+            SAMPLING_LOSS,
+        )
+    keep = contract_greedily(tree.parent, tree.n_leaves, weight, level, code, n_internal)
+    return keep_internal(tree, keep)
+
+
+def _order(n_nodes: int, rng: np.random.Generator | None) -> np.ndarray:
+    return np.arange(n_nodes) if rng is None else rng.permutation(n_nodes)
+
+
+def make_engine(similarity: Similarity, objective: str, leaf_size: np.ndarray | None = None) -> Engine:
+    """The engine for a similarity; a dense matrix is searched as the graph of all its pairs."""
+    if objective not in OBJECTIVES:
+        raise ValueError(f"objective must be one of {tuple(OBJECTIVES)}. Got {objective!r}.")
+    if isinstance(similarity, GraphSimilarity):
+        return GraphEngine(similarity, objective, leaf_size)
+    if isinstance(similarity, FeatureSimilarity) and objective == "dasgupta" and similarity.is_non_negative:
+        return FeatureEngine(similarity, leaf_size)
+    return GraphEngine(as_graph(similarity), objective, leaf_size)
+
+
+def as_graph(similarity: Similarity) -> GraphSimilarity:
+    """All pairs of a similarity as a graph.
+
+    Negative similarities are first raised by a constant: it adds the same to the cost of every binary tree
+    (Dasgupta 2016: all trees of a clique cost the same), so the best binary tree does not change.
+    """
+    n = similarity.n_points
+    if n > LARGEST_FILLED_MATRIX:
+        raise TooLargeError(
+            f"A search on {type(similarity).__name__} holds all n^2 similarities, and stops at "
+            f"{LARGEST_FILLED_MATRIX} points. Got {n}. Use similarity.knn(X) or similarity.cosine(X)."
+        )
+    if isinstance(similarity, DenseSimilarity):
+        matrix = np.array(similarity.matrix, dtype=np.float64)
+    else:
+        matrix = np.vstack([similarity.pairs(i, np.arange(n)) for i in range(n)])
+    lowest = matrix[~np.eye(n, dtype=bool)].min() if n > 1 else 0.0
+    if lowest < 0:
+        matrix -= lowest
+    np.fill_diagonal(matrix, 0)
+    return GraphSimilarity(sp.csr_array(matrix))

@@ -1,0 +1,185 @@
+"""Search on large trees: blocks in parallel, then ever larger pieces as if they were points.
+
+A subtree that stays together is a heavy point: its inner structure costs the same wherever it goes. So the
+top of a tree can be searched on the small graph of its blocks, exactly; and what happens inside a block does not
+touch the rest, so blocks are searched side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora.search._block_kernels import slice_square
+from arbora.search.budget import Budget
+from arbora.search.engines import GraphEngine
+from arbora.similarity import GraphSimilarity
+from arbora.tree import Tree
+
+BLOCK = 8192  # leaves searched as one piece: its arrays fit a core's cache
+BLOCK_SWEEPS = 12
+PIECES = (4096, 512, 64, 8)  # sizes of the subtrees that move as one, large to small
+MOVED_AT_ONCE = (
+    16  # pieces (or points) in the largest subtree that one level moves: the level above moves larger ones
+)
+
+
+def improve_by_levels(
+    engine: GraphEngine,
+    tree: Tree,
+    budget: Budget,
+    *,
+    n_jobs: int = 1,
+    max_sweeps: int = 3,
+    rng: np.random.Generator | None = None,
+) -> Tree:
+    """Improve a large tree: inside blocks, between ever smaller pieces, and point by point over the whole."""
+    tree, engine, order = in_leaf_order(tree, engine)
+    tree = improve_blocks(engine, tree, budget, n_jobs=n_jobs, rng=rng)
+    for piece in PIECES:
+        if piece * 4 < tree.n_leaves and not budget.is_over:
+            tree = improve_top(engine, tree, piece, budget, max_sweeps=max_sweeps, rng=rng)
+    if not budget.is_over:
+        tree, engine, again = in_leaf_order(tree, engine)
+        order = order[again]
+        tree = engine.improve(tree, budget, max_sweeps=max_sweeps, max_size=_size_cap(engine), rng=rng)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return tree.restrict(back)
+
+
+def _size_cap(engine: GraphEngine) -> float:
+    return MOVED_AT_ONCE * float(engine.leaf_size.mean())
+
+
+def in_leaf_order(tree: Tree, engine: GraphEngine) -> tuple[Tree, GraphEngine, np.ndarray]:
+    """Renumber leaves in depth-first order, so that what is near in the tree is near in memory."""
+    order = np.array(tree.leaf_order)
+    return tree.restrict(order), engine.restrict(order), order
+
+
+def improve_blocks(
+    engine: GraphEngine,
+    tree: Tree,
+    budget: Budget,
+    *,
+    n_jobs: int = 1,
+    rng: np.random.Generator | None = None,
+) -> Tree:
+    """Search inside each block of at most BLOCK leaves; leaves must be numbered in depth-first order."""
+    nodes = tree.cut_nodes(max_size=BLOCK)
+    firsts, sizes = tree.leaf_start[nodes], tree.sizes[nodes]
+    csr, loops = engine.graph.csr, engine.graph.self_loops
+    done = 0
+
+    def improve_block(k: int) -> Tree:
+        nonlocal done
+        part = tree.subtree(int(nodes[k]))
+        if sizes[k] < 3 or budget.is_over:
+            return part
+        low, high = int(firsts[k]), int(firsts[k] + sizes[k])
+        indptr, indices, data = slice_square(csr.indptr, csr.indices, csr.data, low, high)
+        inside = sp.csr_array((data, indices, indptr), shape=(high - low, high - low))
+        graph = GraphSimilarity(inside, loops[low:high])
+        local = GraphEngine(graph, engine.objective, engine.leaf_size[low:high], total=engine.total)
+        improved = local.improve(part, _Quiet(budget), max_size=_size_cap(engine), max_sweeps=BLOCK_SWEEPS)
+        done += 1
+        budget.show("blocks", done / len(nodes), f"{done} of {len(nodes)}")
+        return improved
+
+    with ThreadPoolExecutor(max_workers=n_jobs) as pool:
+        parts = list(pool.map(improve_block, range(len(nodes))))
+    leaves = [np.arange(low, low + size) for low, size in zip(firsts, sizes)]
+    return graft(_top_over(tree, nodes), parts, leaves)
+
+
+class _Quiet:
+    """A budget seen from inside a block: its clock, without its bar."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.interrupted = False
+
+    @property
+    def is_over(self) -> bool:
+        return self._budget.is_over
+
+    def show(self, what: str, done: float, note: str = "") -> None:
+        """Blocks show nothing of their own."""
+
+
+def improve_top(
+    engine: GraphEngine,
+    tree: Tree,
+    piece: int,
+    budget: Budget,
+    *,
+    max_sweeps: int = 3,
+    rng: np.random.Generator | None = None,
+) -> Tree:
+    """Search the tree above its subtrees of at most `piece` leaves, each moved as one heavy point."""
+    nodes = tree.cut_nodes(max_size=piece)
+    labels = np.empty(tree.n_leaves, dtype=np.int64)
+    labels[tree.leaf_order] = _label_by_position(tree, nodes)
+    heavy = engine.contract(labels, len(nodes))
+    max_size = MOVED_AT_ONCE * piece * float(engine.leaf_size.mean())
+    top = heavy.improve(_top_over(tree, nodes), budget, max_sweeps=max_sweeps, max_size=max_size, rng=rng)
+    return _with_top(tree, nodes, top)
+
+
+def _label_by_position(tree: Tree, nodes: np.ndarray) -> np.ndarray:
+    """Which of the nodes, an antichain over all leaves, each position of the leaf order lies below."""
+    labels = np.zeros(tree.n_leaves, dtype=np.int64)
+    by_position = np.argsort(tree.leaf_start[nodes])
+    labels[tree.leaf_start[nodes[by_position[1:]]]] = 1
+    return by_position[np.cumsum(labels)]
+
+
+def _is_upper(tree: Tree, nodes: np.ndarray) -> np.ndarray:
+    """Which nodes lie above the antichain (a tree without unary nodes: they have more leaves)."""
+    label = _label_by_position(tree, nodes)[tree.leaf_start]
+    return tree.sizes > tree.sizes[nodes][label]
+
+
+def _top_over(tree: Tree, nodes: np.ndarray) -> Tree:
+    """The tree above an antichain that covers all leaves: node k of the antichain becomes leaf k."""
+    upper = np.flatnonzero(_is_upper(tree, nodes))
+    number = np.full(tree.n_nodes, -1, dtype=np.int64)
+    number[nodes] = np.arange(len(nodes))
+    number[upper] = len(nodes) + np.arange(len(upper))
+    above = tree.parent[np.concatenate([nodes, upper])]
+    return Tree(np.where(above >= 0, number[above], -1), len(nodes))
+
+
+def _with_top(tree: Tree, nodes: np.ndarray, top: Tree) -> Tree:
+    """The tree with what lies above an antichain replaced: leaf k of `top` is node k of the antichain."""
+    lower = ~_is_upper(tree, nodes)
+    number = np.cumsum(lower) - 1
+    n_lower = int(lower.sum())
+    above = tree.parent[lower]
+    parent = np.concatenate([np.where(above >= 0, number[above], -1), np.full(top.n_internal, -1)])
+    to_top = n_lower - top.n_leaves
+    parent[number[nodes]] = np.where(top.parent[: top.n_leaves] >= 0, top.parent[: top.n_leaves] + to_top, -1)
+    inner = top.parent[top.n_leaves :]
+    parent[n_lower:] = np.where(inner >= 0, inner + to_top, -1)
+    return Tree(parent, tree.n_leaves)
+
+
+def graft(top: Tree, parts: Sequence[Tree], leaves: Sequence[np.ndarray]) -> Tree:
+    """Put a tree in place of each leaf of `top`; `leaves[k]` are the final numbers of part k's leaves."""
+    n = sum(part.n_leaves for part in parts)
+    n_inner = np.array([part.n_internal for part in parts])
+    first_inner = n + np.concatenate([[0], np.cumsum(n_inner)])
+    parent = np.full(first_inner[-1] + top.n_internal, -1, dtype=np.int64)
+    to_top = first_inner[-1] - top.n_leaves
+    for k, part in enumerate(parts):
+        number = np.concatenate([leaves[k], np.arange(first_inner[k], first_inner[k + 1])])
+        parent[number[:-1]] = number[part.parent[:-1]]
+        above = top.parent[k]
+        parent[number[-1]] = above + to_top if above >= 0 else -1
+    above = top.parent[top.n_leaves :]
+    parent[first_inner[-1] :] = np.where(above >= 0, above + to_top, -1)
+    return Tree(parent, n)
