@@ -17,7 +17,7 @@ _EXACT_UP_TO = 400  # leaves whose triples, 10.6 million, are all looked at
 
 
 class Spread(NamedTuple):
-    """What `spread` reports.
+    """What `measure_spread` reports.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Spread(NamedTuple):
     is_exact: bool
 
 
-def spread(
+def measure_spread(
     embedding: ArrayLike,
     temperature: float,
     similarity: Any = None,
@@ -79,9 +79,9 @@ def spread(
     --------
     >>> import arbora as ab
     >>> from arbora.hyperbolic.sarkar import sarkar_embedding
-    >>> from arbora.hyperbolic.spread import spread
+    >>> from arbora.hyperbolic.spread import measure_spread
     >>> tree = ab.Tree.from_newick("((a,b),(c,d));")
-    >>> report = spread(sarkar_embedding(tree)[:4], temperature=0.5)
+    >>> report = measure_spread(sarkar_embedding(tree)[:4], temperature=0.5)
     >>> report.is_spread, report.epsilon < 1e-4
     (True, True)
     """

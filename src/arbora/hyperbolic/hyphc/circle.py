@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from arbora.hyperbolic.hyphc import _kernels as kernels
 from arbora.hyperbolic.hyphc._kernels import Circle, Schedule
+from arbora.hyperbolic.hyphc.settings import PARALLEL_FROM
 from arbora.hyperbolic.hyphc.triples import TripleSampler, arrays_of, weigh
 
 _BLOCKS = 8  # parts of a batch that may run at the same time; fixed, so that results do not depend on threads
-_PARALLEL_FROM = 4096  # smaller batches are done before other threads have woken up
 
 
 def circle_loss(
@@ -134,7 +134,7 @@ class CircleEngine:
         if self._weights is None:
             return self._train_by_pairs(draw, count, progress)
         arguments = (self._circle, draw, self._weights, self._schedule, 0, count, self._batch, progress)
-        if self._batch < _PARALLEL_FROM:
+        if self._batch < PARALLEL_FROM:
             return kernels.train(*arguments)
         return kernels.train_parallel(*arguments, _BLOCKS)
 

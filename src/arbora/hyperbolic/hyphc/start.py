@@ -1,0 +1,97 @@
+"""Where training starts: directions of the leaves, random, spectral, or taken from a tree."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
+
+from arbora.hyperbolic.sarkar import circle_angles
+from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity
+from arbora.tree import Tree
+
+_JITTER = 0.01  # keeps leaves with equal coordinates apart
+
+
+def start_directions(
+    init: Any, similarity: Any, dimension: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Unit vectors of the leaves, float64[n, dimension]."""
+    n = similarity.n_points
+    if isinstance(init, Tree):
+        return _from_tree(init, n, dimension, rng)
+    if not isinstance(init, str):
+        return _from_array(init, n, dimension)
+    if init not in ("spectral", "random"):
+        raise ValueError(f"init must be 'spectral', 'random', a Tree or an array. Got {init!r}.")
+    if init == "random" or n <= dimension + 1:
+        return _unit(rng.normal(size=(n, dimension)))
+    coordinates = _spectral(similarity, dimension, rng)
+    return _unit(_unit(coordinates) + _JITTER * rng.normal(size=(n, dimension)))
+
+
+def _spectral(similarity: Any, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Leading eigenvectors, after the trivial one, of the similarity normalised by its row sums.
+
+    In two dimensions their angle is a first seriation of the leaves.
+    """
+    n = similarity.n_points
+    multiply = _product(similarity)
+    if multiply is None:
+        return rng.normal(size=(n, dimension))
+    degree = np.maximum(multiply(np.ones(n)), 0.0)
+    scale = 1 / np.sqrt(np.where(degree > 0, degree, 1.0))
+    operator = sla.LinearOperator((n, n), matvec=lambda x: scale * multiply(scale * x.ravel()), dtype=float)
+    try:
+        _, vectors = sla.eigsh(
+            operator, k=dimension + 1, which="LA", v0=rng.normal(size=n), maxiter=300, tol=1e-3
+        )
+    except sla.ArpackError:  # no convergence, or nothing to decompose: any start will do
+        return rng.normal(size=(n, dimension))
+    return vectors[:, :-1][:, ::-1]
+
+
+def _product(similarity: Any) -> Any:
+    """The similarity as a product with a vector, or None for a kind that offers no quick one."""
+    if isinstance(similarity, FeatureSimilarity):
+        features = similarity.features
+        return lambda x: (features @ (x @ features)).astype(np.float64)
+    if isinstance(similarity, DenseSimilarity):
+        return lambda x: (similarity.matrix @ x).astype(np.float64)
+    if isinstance(similarity, GraphSimilarity):
+        return lambda x: (similarity.csr @ x).astype(np.float64)
+    return None
+
+
+def _from_tree(tree: Tree, n: int, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    if tree.n_leaves != n:
+        raise ValueError(f"init must have one leaf a point. Got {tree.n_leaves} leaves and {n} points.")
+    angles = circle_angles(tree)
+    directions = _JITTER * rng.normal(size=(n, dimension)) if dimension > 2 else np.zeros((n, dimension))
+    directions[:, :2] += np.column_stack([np.cos(angles), np.sin(angles)])
+    return _unit(directions)
+
+
+def _from_array(init: Any, n: int, dimension: int) -> NDArray[np.float64]:
+    points = np.asarray(init, dtype=np.float64)
+    if points.ndim == 1 and dimension == 2:
+        points = np.column_stack([np.cos(points), np.sin(points)])
+    if points.shape != (n, dimension):
+        raise ValueError(f"init must have shape ({n}, {dimension}), a point a row. Got {points.shape}.")
+    if not np.isfinite(points).all():
+        raise ValueError("init must be finite.")
+    return _unit(points)
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    along_first = np.eye(1, vectors.shape[1])
+    return np.where(norms > 0, vectors / np.where(norms > 0, norms, 1.0), along_first)
+
+
+def angles_of(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angles of two-dimensional directions in [0, 2π)."""
+    return np.mod(np.arctan2(directions[:, 1], directions[:, 0]), 2 * math.pi)
