@@ -9,31 +9,35 @@ from numba import njit
 
 
 @njit(cache=True)
-def ranking_terms(ratio, node_depth, point_depth, noise, temperature):
+def ranking_terms(scores, node_gap, node_depth, point_gap, point_depth, noise, temperature, smallest):
     """Ranking cost (Eq. 15) of every triple and its derivatives, over the given candidate nodes.
 
     Parameters
     ----------
-    ratio : float[3, B, K]
-        ``|x - z|^2 / ((1 - |x|^2)(1 - |z|^2))`` for the points i, j, k of a triple and its K candidates.
-    node_depth : float[B, K], point_depth : float[3, B]
-        Hyperbolic norms, for the penalty of Eq. 3.
+    scores : float[3, B, K]
+        ``|x - z|² / (1 - |z|²)`` for the points i, j, k of a triple and its K candidates.
+    node_gap, node_depth : float[B, K]
+        ``1 - |z|²`` and the hyperbolic norm of the candidates.
+    point_gap, point_depth : float[3, B]
+        The same of the points.
     noise : float[B, K]
         Added to the logits of both LCA distributions (zeros: no exploration).
 
     Returns
     -------
     cost : float64[B]
-    slope : float[3, B, K]
-        Derivative by the hyperbolic distance of point and node.
+    towards, along : float[3, B, K]
+        A point x adds ``along * z - towards * x`` to the gradient of node z.
     push : float[3, B, K]
-        Derivative by the hyperbolic norm of the node (the penalty's part; the point's is its negative).
+        Derivative by the hyperbolic norm of the node through the penalty (by that of the point: its negative).
     """
-    n_triples, n_candidates = node_depth.shape
+    n_triples, n_candidates = node_gap.shape
     cost = np.zeros(n_triples)
-    slope = np.empty_like(ratio)
-    push = np.zeros_like(ratio)
+    towards = np.empty_like(scores)
+    along = np.empty_like(scores)
+    push = np.zeros_like(scores)
     distance = np.empty((3, n_candidates))
+    stretch = np.empty((3, n_candidates))
     penalty = np.empty((3, n_candidates))
     pair = np.empty(n_candidates)
     triple = np.empty(n_candidates)
@@ -45,7 +49,9 @@ def ranking_terms(ratio, node_depth, point_depth, noise, temperature):
         best, top_pair, top_triple = 0, -np.inf, -np.inf
         for n in range(n_candidates):
             for p in range(3):
-                distance[p, n] = 2.0 * math.asinh(math.sqrt(ratio[p, t, n]))
+                ratio = max(scores[p, t, n] / point_gap[p, t], smallest)
+                stretch[p, n] = math.sqrt(ratio * (1.0 + ratio))
+                distance[p, n] = math.log1p(2.0 * (ratio + stretch[p, n]))  # = 2 arsinh(sqrt(ratio))
                 penalty[p, n] = 1.0 + max(node_depth[t, n] - point_depth[p, t], 0.0)
             d_i = distance[0, n] * penalty[0, n]
             d_j = distance[1, n] * penalty[1, n]
@@ -87,11 +93,16 @@ def ranking_terms(ratio, node_depth, point_depth, noise, temperature):
             # softmax backwards; the maximum of Eq. 12 and 14 passes it to the farthest of the points
             lift[far_pair[n], n] -= pair[n] * (pull[n] - mean_pair) / temperature
             lift[far_triple[n], n] += triple[n] * (pull[n] - mean_triple) / temperature
+            gap = node_gap[t, n]
+            outwards = 2.0 / (gap * math.sqrt(max(1.0 - gap, smallest)))  # of the norm, as a multiple of z
             for p in range(3):
-                slope[p, t, n] = lift[p, n] * penalty[p, n]
+                weight = 2.0 * lift[p, n] * penalty[p, n] / (point_gap[p, t] * gap * stretch[p, n])
+                towards[p, t, n] = weight
+                along[p, t, n] = weight * (1.0 + max(scores[p, t, n], 0.0))
                 if penalty[p, n] > 1.0:
                     push[p, t, n] = lift[p, n] * distance[p, n]
-    return cost, slope, push
+                    along[p, t, n] += push[p, t, n] * outwards
+    return cost, towards, along, push
 
 
 @njit(cache=True)
@@ -243,3 +254,104 @@ def contract_unary(parent, order, n_leaves, support):
             n_children[parent[node]] += 1
             child[parent[node]] = stands_for[node]
     return above, stands_for
+
+
+@njit(cache=True)
+def ward_merges(means, size):
+    """Ward's agglomeration of groups of given sizes, by nearest-neighbour chains.
+
+    Returns pairs of representatives, int64[n - 1, 2], with heights (the growth of the sum of squares), in the order
+    found. O(n² d) time and O(n d) memory: a distance comes from the two means.
+    """
+    n_groups, dimension = means.shape
+    center = means.copy()
+    weight = size.astype(np.float64)
+    alive = np.arange(n_groups)
+    n_alive = n_groups
+    pairs = np.empty((n_groups - 1, 2), dtype=np.int64)
+    heights = np.empty(n_groups - 1)
+    chain = np.empty(n_groups, dtype=np.int64)
+    length, found = 0, 0
+    while found < n_groups - 1:
+        if length == 0:
+            chain[0] = alive[0]
+            length = 1
+        while True:
+            tip = chain[length - 1]
+            before = chain[length - 2] if length > 1 else -1
+            best, nearest = before, np.inf
+            if before >= 0:
+                nearest = _ward_distance(center, weight, tip, before, dimension)
+            for place in range(n_alive):
+                other = alive[place]
+                if other == tip:
+                    continue
+                distance = _ward_distance(center, weight, tip, other, dimension)
+                if distance < nearest:
+                    best, nearest = other, distance
+            if best == before:
+                break
+            chain[length] = best
+            length += 1
+        length -= 2
+        pairs[found, 0], pairs[found, 1], heights[found] = tip, before, nearest
+        found += 1
+        total = weight[tip] + weight[before]
+        for k in range(dimension):
+            center[tip, k] = (weight[tip] * center[tip, k] + weight[before] * center[before, k]) / total
+        weight[tip] = total
+        for place in range(n_alive):
+            if alive[place] == before:
+                n_alive -= 1
+                alive[place] = alive[n_alive]
+                break
+    return pairs, heights
+
+
+@njit(cache=True)
+def _ward_distance(center, weight, a, b, dimension):
+    square = 0.0
+    for k in range(dimension):
+        difference = center[a, k] - center[b, k]
+        square += difference * difference
+    return square * weight[a] * weight[b] / (weight[a] + weight[b])
+
+
+@njit(cache=True)
+def number_merges(pairs, n_groups):
+    """Merges given by representatives, in order of height, renumbered as in SciPy: int64[n - 1, 2]."""
+    label = np.arange(n_groups)
+    link = np.arange(n_groups)
+    merges = np.empty_like(pairs)
+    for step in range(pairs.shape[0]):
+        for side in range(2):
+            root = pairs[step, side]
+            while link[root] != root:
+                link[root] = link[link[root]]
+                root = link[root]
+            merges[step, side] = root
+        left, right = merges[step]
+        link[right] = left
+        merges[step, 0], merges[step, 1] = label[left], label[right]
+        label[left] = n_groups + step
+    return merges
+
+
+@njit(cache=True, fastmath=True)
+def unnormalised_mass(scores, point_gap):
+    """Sum over the nodes of ``exp(-distance)`` for each point: float64[N].
+
+    Since the distance is ``2 arsinh sqrt(q)``, its exponential is ``(sqrt(q) + sqrt(1 + q))^-2``: no logarithm, and
+    the loop runs in vector registers.
+    """
+    n_points, n_nodes = scores.shape
+    total = np.zeros(n_points)
+    for i in range(n_points):
+        share = 1.0 / point_gap[i]
+        mass = 0.0
+        for n in range(n_nodes):
+            ratio = max(scores[i, n], 0.0) * share
+            root = math.sqrt(ratio) + math.sqrt(1.0 + ratio)
+            mass += 1.0 / (root * root)
+        total[i] = mass
+    return total

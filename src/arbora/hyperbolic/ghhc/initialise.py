@@ -6,9 +6,12 @@ import fastcluster
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc import seeding
 from arbora.hyperbolic.ghhc.distances import Floats
 from arbora.hyperbolic.ghhc.model import Ints
+
+SEEDS_PER_LEAF, MOST_SEEDS = 8, 4096  # more seeds than leaves, merged down: better leaves than seeding alone
 
 
 def initial_nodes(
@@ -23,9 +26,10 @@ def initial_nodes(
 ) -> Floats:
     """Nodes of a binary hierarchy with at most `n_internal` nodes, leaves first, then in order of merging.
 
-    Leaves are chosen among `points` (`leaves`: ``"k-means++"``, ``"farthest"``, ``"random"``), moved to the means
-    of their surroundings by `n_sweeps` of Lloyd's algorithm, and merged by agglomerative `linkage`. A node is the
-    average of its descendants; see `place` for its norm.
+    Seeds are chosen among `points` (`leaves`: ``"k-means++"``, ``"farthest"``, ``"random"``), a few for each leaf,
+    and merged down to leaves by agglomerative `linkage`; leaves move to the means of their surroundings by
+    `n_sweeps` of Lloyd's algorithm and are merged in turn up to the root. A node is the average of its
+    descendants; see `place` for its norm.
 
     Examples
     --------
@@ -37,25 +41,38 @@ def initial_nodes(
     (15, 2)
     """
     n_leaves = max(1, min((n_internal + 1) // 2, len(points)))
-    rows = seeding.SEEDINGS[leaves](points, n_leaves, rng)
-    means, nearest = seeding.move_to_means(points, points[rows], n_sweeps)
+    n_seeds = min(len(points), max(n_leaves, min(SEEDS_PER_LEAF * n_leaves, MOST_SEEDS)))
+    seeds = points[seeding.SEEDINGS[leaves](points, n_seeds, rng)]
+    means = _cut_to_means(seeds, n_leaves, linkage) if n_seeds > n_leaves else seeds
+    means, nearest = seeding.move_to_means(points, means, n_sweeps)
+    size = np.maximum(np.bincount(nearest, minlength=n_leaves), 1)
+    averages = _averages(means, size, merge_order(means, size, linkage))
     radius = float(np.sqrt(np.einsum("nd,nd->n", points, points).max()))
-    if n_sweeps:
-        averages, size = seeding.group_means(points, nearest, n_leaves)
-        averages = np.where(size[:, None] > 0, averages, means)
-        size = np.maximum(size, 1)
-    else:
-        averages, size = means, np.ones(n_leaves, np.int64)
-    merges = merge_order(averages, linkage)
-    averages = _averages(averages, size, merges)
     return place(averages, n_leaves, radius, norms)
 
 
-def merge_order(leaves: Floats, linkage: str) -> Ints:
-    """Pairs merged by agglomerative clustering, in order, numbered as in SciPy: int64[n_leaves - 1, 2]."""
+def _cut_to_means(seeds: Floats, n_leaves: int, linkage: str) -> Floats:
+    """Means of the clusters of seeds that stand when agglomerative clustering has `n_leaves` left."""
+    n_seeds = len(seeds)
+    cluster = np.arange(2 * n_seeds - n_leaves)
+    merges = merge_order(seeds, np.ones(n_seeds, np.int64), linkage)[: n_seeds - n_leaves]
+    for step in range(len(merges) - 1, -1, -1):  # from the top: what a merge belongs to, its parts belong to
+        cluster[merges[step]] = cluster[n_seeds + step]
+    label = np.unique(cluster[:n_seeds], return_inverse=True)[1]
+    return seeding.group_means(seeds, label, n_leaves)[0]
+
+
+def merge_order(leaves: Floats, size: Ints, linkage: str) -> Ints:
+    """Pairs merged by agglomerative clustering, in order, numbered as in SciPy: int64[n_leaves - 1, 2].
+
+    Ward's linkage counts the points behind each leaf (`size`); the others take every leaf as one.
+    """
     if len(leaves) == 1:
         return np.empty((0, 2), np.int64)
-    if linkage in ("ward", "centroid", "median", "single"):  # from vectors: no n² memory
+    if linkage == "ward":
+        pairs, heights = kernels.ward_merges(leaves, size)
+        return kernels.number_merges(pairs[np.argsort(heights, kind="stable")], len(leaves))
+    if linkage in ("centroid", "median", "single"):  # from vectors: no n² memory
         result = fastcluster.linkage_vector(leaves, method=linkage)
     else:
         result = fastcluster.linkage(pdist(leaves), method=linkage, preserve_input=False)
@@ -78,18 +95,21 @@ def place(averages: Floats, n_leaves: int, radius: float, norms: str) -> Floats:
     """Scale averages of points of norm `radius` into the ball.
 
     ``norms="log"`` is the paper's: the node of the j-th of N merges gets norm ``log(N - j) / log N`` (times the
-    radius), the leaves the largest. ``norms="centroid"`` makes a node the hyperbolic centroid of its points: their
-    plain average in the Klein model, where averages belong, taken back to the Poincaré ball. A node is then as
-    deep as its points are concentrated, which is where the distance to them is smallest.
+    radius), the leaves the largest. ``norms="centroid"`` makes a leaf the hyperbolic centroid of its points: their
+    plain average in the Klein model, where averages belong, taken back to the Poincaré ball. A leaf is then as deep
+    as its points are concentrated, which is where the distance to them is smallest. The nodes above get the square
+    of their averages' Klein norms: well above their leaves, so that points and nodes prefer the leaf or child they
+    belong to over an ancestor at nearly the same depth.
     """
     length = np.sqrt(np.einsum("nd,nd->n", averages, averages))
+    safe = np.where(length > 0, length, 1.0)
     if norms == "log":
         n_merges = len(averages) - n_leaves
         wanted = np.full(len(averages), 0.99 * radius)
         left = np.maximum(n_merges - 1 - np.arange(n_merges), 1)
         wanted[n_leaves:] *= np.log(left) / np.log(max(n_merges, 2))
-        return averages * (wanted / np.where(length > 0, length, 1.0))[:, None].astype(averages.dtype)
-    to_klein = 2.0 / (1.0 + radius**2)  # a point of norm r lies at 2r / (1 + r²) in the Klein model
-    klein = np.minimum(length * to_klein, 1.0)
-    back = to_klein / (1.0 + np.sqrt(1.0 - klein**2))
-    return averages * back[:, None].astype(averages.dtype)
+    else:
+        klein = np.minimum(length * (2.0 / (1.0 + radius**2)), 1.0)  # norm r is 2r / (1 + r²) in the Klein model
+        klein[n_leaves:] **= 2
+        wanted = klein / (1.0 + np.sqrt(1.0 - klein**2))
+    return averages * (wanted / safe)[:, None].astype(averages.dtype)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from arbora.hyperbolic.ghhc import _kernels as kernels
-from arbora.hyperbolic.ghhc.distances import Floats, NodeTable, depths
+from arbora.hyperbolic.ghhc.distances import Floats, NodeTable, depths, gaps
 
 Ints = NDArray[np.int64]
 BLOCK = 4_000_000  # entries of a block of child-by-node matrices
@@ -32,17 +32,36 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-def nearest_parents(table: NodeTable, points: Floats) -> Ints:
-    """The node each data point selects as parent (Eq. 4): int64[N]."""
-    parent = np.empty(len(points), np.int64)
+def nearest_parents(
+    table: NodeTable, points: Floats, usable: NDArray[np.bool_] | None = None
+) -> tuple[Ints, Floats]:
+    """The node each data point selects as parent (Eq. 4), and the probability of that choice (Eq. 5).
+
+    With `usable` only these nodes are chosen; the probability still counts all.
+    """
+    parent, probability = np.empty(len(points), np.int64), np.empty(len(points))
     deepest = table.depth.max()
     for rows in blocks(len(points), len(table)):
         block = points[rows]
-        if deepest <= depths(block).min():  # no penalty: the scores order the nodes already
-            parent[rows] = table.scores(block).argmin(axis=1)
+        if deepest <= depths(block).min():  # no penalty: the scores order the nodes as the dissimilarity does
+            scores, point_gap = table.scores(block), gaps(block)
+            mass = kernels.unnormalised_mass(scores, point_gap)
+            parent[rows], chosen = _smallest(scores, usable)
+            ratio = np.maximum(chosen / point_gap, 0.0)
+            probability[rows] = (np.sqrt(ratio) + np.sqrt(1.0 + ratio)) ** -2.0 / mass
         else:
-            parent[rows] = table.dissimilarities(block).argmin(axis=1)
-    return parent
+            dissimilarity = table.dissimilarities(block)
+            mass = np.exp(-dissimilarity).sum(axis=1)
+            parent[rows], chosen = _smallest(dissimilarity, usable)
+            probability[rows] = np.exp(-chosen) / mass
+    return parent, np.minimum(probability, 1.0)
+
+
+def _smallest(values: Floats, usable: NDArray[np.bool_] | None) -> tuple[Ints, Floats]:
+    if usable is not None:
+        values[:, ~usable] = np.inf
+    place = values.argmin(axis=1)
+    return place, np.take_along_axis(values, place[:, None], axis=1)[:, 0]
 
 
 def node_parents(table: NodeTable, children: Ints | None = None, place: Ints | None = None) -> Ints:

@@ -81,14 +81,13 @@ def ranking_cost(
         candidates = None
         gap = np.broadcast_to(table.gap, (n_triples, n_nodes))
         depth = np.broadcast_to(table.depth, (n_triples, n_nodes))
-    ratio = np.maximum(scores / point_gap[:, :, None], SMALLEST)
     if noise is None:
-        noise = np.zeros(gap.shape, ratio.dtype)
+        noise = np.zeros(gap.shape, scores.dtype)
     point_depth = depths(flat).reshape(3, n_triples)
-    cost, slope, push = kernels.ranking_terms(ratio, depth, point_depth, noise, temperature)
+    cost, towards, along, push = kernels.ranking_terms(
+        scores, gap, depth, point_gap, point_depth, noise, temperature, SMALLEST
+    )
     cost += 1.5 * (n_nodes - gap.shape[1])
-    towards = slope * (2.0 / (point_gap[:, :, None] * gap * np.sqrt(ratio * (1.0 + ratio))))
-    along = towards * (1.0 + ratio * point_gap[:, :, None]) + push * depth_slope(gap)
     if restricted:
         gradient = _sparse_gradient(table, candidates, towards, along, points)
     else:
@@ -97,7 +96,7 @@ def ranking_cost(
         gradient = RowGradient(np.arange(n_nodes), values)
     by_points = None
     if with_points:
-        by_points = _point_gradient(table, candidates, towards, push, ratio * gap, point_gap, points)
+        by_points = _point_gradient(table, candidates, towards, push, scores, gap, point_gap, points)
     return RankingCost(cost, gradient, by_points)
 
 
@@ -113,9 +112,9 @@ def _sparse_gradient(table, candidates, towards, along, points) -> RowGradient:
     return RowGradient(rows, values)
 
 
-def _point_gradient(table, candidates, towards, push, gap_share, point_gap, points) -> Floats:
-    """By symmetry ``∂d/∂x = s ((1 + |x - z|²/(1 - |x|²)) x - z)``; `gap_share` is ``|x - z|²/(1 - |x|²)``."""
-    along = (towards * (1.0 + gap_share)).sum(axis=2)
+def _point_gradient(table, candidates, towards, push, scores, gap, point_gap, points) -> Floats:
+    """By symmetry ``∂d/∂x = s ((1 + |x - z|²/(1 - |x|²)) x - z)``."""
+    along = (towards * (1.0 + scores * gap / point_gap[:, :, None])).sum(axis=2)
     along -= push.sum(axis=2) * depth_slope(point_gap)
     if candidates is None:
         pulled = towards @ table.nodes

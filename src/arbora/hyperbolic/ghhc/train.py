@@ -18,6 +18,8 @@ from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS
 from arbora.hyperbolic.ghhc.rows import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
 
+PROJECTION_SHARE = 0.05  # of the learning rate: how fast a learned projection follows
+
 
 @dataclass(frozen=True)
 class TrainingPlan:
@@ -35,6 +37,7 @@ class TrainingPlan:
     optimizer: str
     seed: int
     learn_projection: bool = False
+    anneal: bool = True
 
 
 @dataclass
@@ -63,13 +66,13 @@ def train(
 ) -> TrainingState:
     """Run the steps that are left; `after_step` may stop early by returning True.
 
-    Every second step is followed by one on the margin cost, over a random part of the nodes when there are
-    many (their sum is scaled to that of all).
+    Every second step is followed by one on the margin cost, over a random part of the nodes when there are many.
+    The ranking cost is averaged over the batch, the margin cost summed over its nodes and weighted.
     """
     limit = state.placement.norm * (1.0 - 1e-3)  # nodes stay below the data, so that they can be its parents
     while state.step < plan.n_steps:
         rng = step_generator(plan.seed, state.step)
-        rate = plan.learning_rate * annealed(state.step, plan.n_steps, floor=0.1)
+        rate = plan.learning_rate * (annealed(state.step, plan.n_steps, floor=0.1) if plan.anneal else 1.0)
         state.costs.append(_ranking_step(plan, state, sampler, rng, rate, limit, read_raw))
         if plan.margin_weight > 0 and state.step % 2 == 1:
             _margin_step(plan, state, rng, rate, limit)
@@ -88,8 +91,9 @@ def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
     triples = sampler.draw(state.step, plan.batch_size, rng)
     points = sampler.pool(state.step)[triples]
     if plan.learn_projection:
-        raw = read_raw(sampler.rows)[triples]
-        points = state.placement(raw.reshape(-1, raw.shape[-1])).reshape(3, plan.batch_size, -1)
+        rows, place = np.unique(sampler.rows[triples], return_inverse=True)
+        raw = read_raw(rows)[place.ravel()]
+        points = state.placement(raw).reshape(3, plan.batch_size, -1)
     table = state.table
     noise = _noise(plan, state, rng, len(table), points.dtype)
     result = ranking_cost(
@@ -103,19 +107,24 @@ def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
     cost = float(result.cost.mean()) - 1.5 * len(table)  # 1.5 a node is the cost of deciding nothing
     if not np.isfinite(cost) or not np.isfinite(result.nodes.values).all():
         raise DivergedError(f"Training turned non-finite at step {state.step}. Lower learning_rate.")
-    state.optimizer.step(table, result.nodes, rate, limit)
+    mean = RowGradient(result.nodes.rows, result.nodes.values / plan.batch_size)
+    state.optimizer.step(table, mean, rate, limit)
     if plan.learn_projection:
-        gradient = state.placement.projection_gradient(
-            raw.reshape(-1, raw.shape[-1]), result.points.reshape(len(raw) * plan.batch_size, -1)
-        )
-        scale = np.linalg.norm(state.placement.projection) / max(np.linalg.norm(gradient), 1e-12)
-        state.placement.projection -= (rate * scale) * gradient
+        _projection_step(plan, state, raw, result.points, rate)
     return cost
+
+
+def _projection_step(plan, state, raw, by_points, rate) -> None:
+    """Move the projection; a step changes it by a small share of its size, whatever the scale of the data."""
+    placement = state.placement
+    gradient = placement.projection_gradient(raw, by_points.reshape(len(raw), -1))
+    scale = np.linalg.norm(placement.projection) / max(float(np.linalg.norm(gradient)), 1e-12)
+    placement.projection = placement.projection - (PROJECTION_SHARE * rate * scale) * gradient
 
 
 def _noise(plan, state, rng, n_nodes, dtype) -> Floats | None:
     """Gumbel noise on the LCA logits, falling to zero over the run."""
-    strength = plan.noise * annealed(state.step, plan.n_steps)
+    strength = plan.noise * (annealed(state.step, plan.n_steps) if plan.anneal else 1.0)
     if strength <= 0:
         return None
     width = n_nodes if plan.n_candidates is None else min(n_nodes, max(plan.n_candidates, 2))
@@ -126,14 +135,12 @@ def _margin_step(plan, state, rng, rate, limit) -> None:
     table = state.table
     place = ranks(table)
     children = np.flatnonzero(place > 0)
-    weight = plan.margin_weight
     if len(children) > plan.margin_nodes:
-        weight *= len(children) / plan.margin_nodes
         children = np.sort(rng.choice(children, plan.margin_nodes, replace=False))
     if not len(children):
         return
     _, gradient = margin_cost(table, children, node_parents(table, children, place), plan.margin)
-    state.optimizer.step(table, RowGradient(gradient.rows, weight * gradient.values), rate, limit)
+    state.optimizer.step(table, RowGradient(gradient.rows, plan.margin_weight * gradient.values), rate, limit)
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------
