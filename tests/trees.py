@@ -72,3 +72,43 @@ def lca_by_definition(tree, i, j):
     above_i = [i, *tree.ancestors(i)]
     above_j = {j, *tree.ancestors(j)}
     return next(node for node in above_i if node in above_j)
+
+
+def lca_matrix(tree):
+    """LCA of every pair of leaves, by definition."""
+    return np.array(
+        [[lca_by_definition(tree, i, j) for j in range(tree.n_leaves)] for i in range(tree.n_leaves)]
+    )
+
+
+def clades(tree):
+    """The leaf sets of size two or more, one for any number of nodes that have it."""
+    return {frozenset(below) for below in leaf_sets(tree)[tree.n_leaves :] if len(below) > 1}
+
+
+def clusters(labels):
+    """A flat clustering as a set of leaf sets."""
+    return {frozenset(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)}
+
+
+def contracted(tree, node):
+    """Without one internal node: its children go to its parent."""
+    parent = [int(p) for p in tree.parent]
+    parent = [parent[node] if p == node else p for p in parent]
+    del parent[node]
+    return Tree([p - (p > node) for p in parent], tree.n_leaves)
+
+
+def random_binary_parents(n_leaves, seed=0):
+    """Parents of a large random binary tree, made quickly: pairs of a shuffled queue join in rounds."""
+    rng = np.random.default_rng(seed)
+    parent = np.full(2 * n_leaves - 1, -1, dtype=np.int64)
+    roots, made = rng.permutation(n_leaves), n_leaves
+    while len(roots) > 1:
+        n_pairs = max(len(roots) // 3, 1)  # two thirds join in a round, so that depths differ
+        picked, waiting = roots[: 2 * n_pairs], roots[2 * n_pairs :]
+        joined = made + np.arange(n_pairs)
+        parent[picked] = np.repeat(joined, 2)
+        made += n_pairs
+        roots = rng.permutation(np.concatenate([joined, waiting]))
+    return parent

@@ -61,6 +61,11 @@ def _children_first_numbers(parent: np.ndarray, n_leaves: int) -> np.ndarray:
         raise TreeError(f"A tree has one root (parent -1). Got {len(roots)}: {roots[:5].tolist()}.")
     if not 1 <= n_leaves <= len(parent):
         raise TreeError(f"n_leaves must lie in [1, {len(parent)}]. Got {n_leaves}.")
+    if ((parent >= 0) & (parent < n_leaves)).any():
+        node = int(np.argmax((parent >= 0) & (parent < n_leaves)))
+        raise TreeError(
+            f"Node {node} has parent {parent[node]}, which is a leaf (leaves are 0..{n_leaves - 1})."
+        )
     number = kernels.sort_children_first(parent, n_leaves)
     if (number < 0).any():
         raise TreeError(f"Node {int(np.argmax(number < 0))} is its own ancestor: the parents form a cycle.")
@@ -82,17 +87,21 @@ def from_merges(
     >>> Tree.from_merges([(0, 1), (2, 3), (4, 5)]).parent
     array([ 4,  4,  5,  5,  6,  6, -1])
     """
-    groups = [np.asarray(group, dtype=np.int64).ravel() for group in pairs]
-    members = np.concatenate(groups) if groups else np.empty(0, dtype=np.int64)
+    if isinstance(pairs, np.ndarray) and pairs.ndim == 2:
+        members, group_sizes = _as_ints(pairs, "pairs").ravel(), np.full(len(pairs), pairs.shape[1])
+    else:
+        groups = [_as_ints(group, "pairs").ravel() for group in pairs]
+        members = np.concatenate([np.empty(0, dtype=np.int64), *groups])
+        group_sizes = np.array([len(group) for group in groups], dtype=np.int64)
+    n_steps = len(group_sizes)
     if n_leaves is None:
-        n_leaves = len(members) - len(groups) + 1
-    made = np.repeat(np.arange(len(groups)) + n_leaves, [len(group) for group in groups])
-    heights = (
-        None if height is None else np.concatenate([np.zeros(n_leaves), np.asarray(height, dtype=np.float64)])
-    )
-    return Tree(
-        _parents_from_members(members, made, n_leaves + len(groups)), n_leaves, height=heights, name=name
-    )
+        n_leaves = len(members) - n_steps + 1
+    made = np.repeat(np.arange(n_steps) + n_leaves, group_sizes)
+    heights = None
+    if height is not None:
+        heights = np.concatenate([np.zeros(n_leaves), np.asarray(height, dtype=np.float64)])
+    parent = _parents_from_members(members, made, n_leaves + n_steps)
+    return Tree(parent, n_leaves, height=heights, name=name)
 
 
 def _parents_from_members(members: np.ndarray, made: np.ndarray, n_nodes: int) -> np.ndarray:

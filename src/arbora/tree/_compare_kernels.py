@@ -1,23 +1,24 @@
 """Loops that compare two trees.
 
-The triplet distance. Take each node of the first tree but the root; let U be its leaves and R the leaves of its
-parent that are not below it. A pair {a, b} of U and a leaf c of R form the triple ab|c, and every triple that
-the first tree resolves comes up exactly once in this way. Write, in the second tree, I_v for the number of
-leaves of U below node v, and Q_v for the number of pairs of U that meet at v. Then the sums over all such c
+The triplet distance. Take each node of the first tree but the root; let U be its leaves and R the leaves of
+its parent that are not below it. A pair {a, b} of U and a leaf c of R form the triple ab|c, and every triple
+that the first tree resolves comes up exactly once in this way. Write, in the second tree, I_v for the number
+of leaves of U below node v, and Q_v for the number of pairs of U that meet at v. Then the sums over all such
+c
 
     F = sum over ancestors v of c of Q_v
     G = sum over edges (i, v) on the path from c to the root of I_i * (I_v - I_i)
 
-count the triples ab|c that are not ab|c in the second tree (c is below the node where a and b meet), and those
-of them that are resolved there (c shares a child of that node with a or with b). So F - G triples are resolved
-in the first tree only, and with "stars" for the triples that a tree leaves unresolved:
+count the triples ab|c that are not ab|c in the second tree (c is below the node where a and b meet), and
+those of them that are resolved there (c shares a child of that node with a or with b). So F - G triples are
+resolved in the first tree only, and with "stars" for the triples that a tree leaves unresolved:
 
     distance = F + (stars of the first - (stars of the second - (F - G)))
 
-F and G are kept while leaves are inserted into U one at a time. U grows from the largest child to its parent by
-inserting the leaves of the others, the light children: O(n log n) insertions in all, each O(log^2 n) through
-the heavy paths of the second tree. For the light children themselves the sums run over the second tree
-restricted to their leaves.
+F and G are kept while leaves are inserted into U one at a time. U grows from the largest child to its parent
+by inserting the leaves of the others, the light children: O(n log n) insertions in all, each O(log^2 n)
+through the heavy paths of the second tree. For the light children themselves the sums run over the second
+tree restricted to their leaves.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ class SplitOrder(NamedTuple):
             fewer, more = self.n_clusters[splits - 1], self.n_clusters[splits]
             raise ValueError(
                 f"There is no cut into n_clusters={n_clusters}: the split of node "
-                f"{self.nodes[splits - 1]} leads from {fewer} to {more}. Ask for {fewer} or {more}, or cut tree.binarize()."
+                f"{self.nodes[splits - 1]} leads from {fewer} to {more}. "
+                f"Ask for {fewer} or {more}, or cut tree.binarize()."
             )
         return splits
 

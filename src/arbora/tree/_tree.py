@@ -17,6 +17,7 @@ from arbora.tree import _kernels as kernels
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_ROUNDING = 1e-6  # how far a probability computed in floating point may leave [0, 1]
 _ORDER_PROBLEMS = {
     kernels.PARENT_OUT_OF_RANGE: "parent[{v}] = {p} is not a node (the root, last, has parent -1)",
     kernels.PARENT_IS_LEAF: "Node {v} has parent {p}, which is a leaf (leaves are 0..{last_leaf})",
@@ -71,6 +72,8 @@ class Tree:
         order: ArrayLike | None = None,
     ) -> None:
         self._parent = _frozen(_as_ints(parent, "parent"))
+        if self._parent.ndim != 1:
+            raise TreeError(f"parent must be one-dimensional. Got shape {self._parent.shape}.")
         self._n_leaves = _checked_leaf_count(n_leaves, len(self._parent))
         self._check_order_of_nodes()
         self._height = self._per_node_floats(height, "height")
@@ -478,6 +481,11 @@ class Tree:
             )
         if argument == "height" and not np.isfinite(array).all():
             raise TreeError(f"height must be finite. Node {int(np.argmin(np.isfinite(array)))} is not.")
+        if argument == "support" and ((array < -_ROUNDING) | (array > 1 + _ROUNDING)).any():
+            raise TreeError(
+                f"support must lie in [0, 1], NaN where unknown. "
+                f"Got {np.nanmin(array):.4g}..{np.nanmax(array):.4g}."
+            )
         return _frozen(array)
 
     def _per_node_names(
@@ -522,7 +530,8 @@ def _as_ints(values: ArrayLike, argument: str) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
-    if array.dtype.kind not in "iu" and not (array.dtype.kind == "f" and (array == np.floor(array)).all()):
+    is_whole = array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all()
+    if array.dtype.kind not in "iu" and not is_whole:
         raise TypeError(f"{argument} must hold whole numbers. Got dtype {array.dtype}.")
     return np.array(array, dtype=np.int64, order="C")
 
