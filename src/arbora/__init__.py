@@ -27,6 +27,8 @@ _HOME_OF_NAME = {
     "bisecting_kmeans": "arbora.linkages",
     "hierarchical_kmeans": "arbora.linkages",
     "linkage": "arbora.linkages",
+    "FPH": "arbora.probabilistic",
+    "GHHC": "arbora.hyperbolic",
     "HypHC": "arbora.hyperbolic",
     "L2H": "arbora.logits",
     "Tree": "arbora.tree",
