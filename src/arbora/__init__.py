@@ -31,7 +31,12 @@ _HOME_OF_NAME = {
     "GHHC": "arbora.hyperbolic",
     "HypHC": "arbora.hyperbolic",
     "L2H": "arbora.logits",
+    "TEMI": "arbora.logits",
+    "TURTLE": "arbora.logits",
     "Tree": "arbora.tree",
+    "ClusterReport": "arbora.search",
+    "OnlineTree": "arbora.search",
+    "cluster": "arbora.search",
     "refine": "arbora.search",
 }
 

@@ -113,11 +113,11 @@ def add_outer_products(ptr, col, val, other_ptr, other_col, other_val, out):
 
 @njit(cache=True, nogil=True)
 def leaf_gradient_row(
-    i, sum_ptr, sum_col, sum_val, kernel, ptr, col, val, self_kernel, self_scale, terms, scales, out
+    i, sum_ptr, sum_col, sum_val, kernel, at_ptr, at_col, at_val, self_kernel, self_scale, terms, scales, out
 ):
-    """Gradient of the loss with respect to row i of A, into `out`.
+    """Gradient of the loss with respect to row i of A, taken at the A given by `at`, into `out`.
 
-    ``out = sum_k R[i, k] kernel[k] + self_scale[i] sum_k A[i, k] self_kernel[k] + sum_t scales[t, i] terms[t]``.
+    ``sum_k R[i, k] kernel[k] + self_scale[i] sum_k A[i, k] self_kernel[k] + sum_t scales[t, i] terms[t]``.
     """
     out[:] = 0.0
     for t in range(terms.shape[0]):
@@ -132,47 +132,29 @@ def leaf_gradient_row(
         for k in range(out.shape[0]):
             out[k] += weight * line[k]
     if self_kernel.shape[0] > 0:
-        for e in range(ptr[i], ptr[i + 1]):
-            weight = self_scale[i] * val[e]
-            line = self_kernel[col[e]]
+        for e in range(at_ptr[i], at_ptr[i + 1]):
+            weight = self_scale[i] * at_val[e]
+            line = self_kernel[at_col[e]]
             for k in range(out.shape[0]):
                 out[k] += weight * line[k]
 
 
 @njit(cache=True, nogil=True)
-def descend_leaf_rows(
-    start,
-    stop,
-    sum_ptr,
-    sum_col,
-    sum_val,
-    kernel,
-    ptr,
-    col,
-    val,
-    self_kernel,
-    self_scale,
-    terms,
-    scales,
-    step,
-):
+def descend_leaf_rows(start, stop, gradient, ptr, col, val, step):
     """One projected gradient step on the rows ``start..stop`` of a sparse A: (counts, columns, values).
 
-    The dense gradient of a row lives in one vector of n_internal numbers and is never stored: no n x n'
-    matrix exists at any time. ``step[i]`` is the learning rate of row i.
+    `gradient` holds the arguments of `leaf_gradient_row`. The dense gradient of a row lives in one vector of
+    n_internal numbers and is never stored: no n x n' matrix exists at any time. ``step[i]`` is row i's rate.
     """
-    n_internal = kernel.shape[1]
-    capacity = 3 * (stop - start) + n_internal
-    columns = np.empty(capacity, dtype=np.int32)
-    values = np.empty(capacity, dtype=val.dtype)
+    n_internal = gradient[3].shape[1]
+    columns = np.empty(3 * (stop - start) + n_internal, dtype=np.int32)
+    values = np.empty(columns.shape[0], dtype=val.dtype)
     counts = np.zeros(stop - start, dtype=np.int64)
     row = np.empty(n_internal, dtype=val.dtype)
     scratch = np.empty(n_internal, dtype=val.dtype)
     used = 0
     for i in range(start, stop):
-        leaf_gradient_row(
-            i, sum_ptr, sum_col, sum_val, kernel, ptr, col, val, self_kernel, self_scale, terms, scales, row
-        )
+        leaf_gradient_row(i, *gradient, row)
         for k in range(n_internal):
             row[k] *= -step[i]
         for e in range(ptr[i], ptr[i + 1]):
@@ -192,26 +174,11 @@ def descend_leaf_rows(
 
 
 @njit(cache=True, nogil=True)
-def leaf_gradient(sum_ptr, sum_col, sum_val, kernel, ptr, col, val, self_kernel, self_scale, terms, scales):
-    """Dense gradient with respect to all rows of A (for tests and for the dense parameterisations)."""
-    n_rows = ptr.shape[0] - 1
-    out = np.empty((n_rows, kernel.shape[1]), dtype=val.dtype)
+def leaf_gradient(n_rows, gradient):
+    """Dense gradient with respect to all rows of A: for tests."""
+    out = np.empty((n_rows, gradient[3].shape[1]), dtype=gradient[3].dtype)
     for i in range(n_rows):
-        leaf_gradient_row(
-            i,
-            sum_ptr,
-            sum_col,
-            sum_val,
-            kernel,
-            ptr,
-            col,
-            val,
-            self_kernel,
-            self_scale,
-            terms,
-            scales,
-            out[i],
-        )
+        leaf_gradient_row(i, *gradient, out[i])
     return out
 
 

@@ -19,7 +19,7 @@ TSD = 1
 class TreeTerms(NamedTuple):
     """A sampled tree over the internal nodes (root last, its own parent) and its distributions.
 
-    `below` counts leaves for Dasgupta and sums their probability for TSD; `path` sums p from a node to the root.
+    `below` counts leaves for Dasgupta and sums their probability for TSD; `path` sums p up to the root.
     """
 
     parent: np.ndarray
@@ -30,7 +30,7 @@ class TreeTerms(NamedTuple):
 
 
 class Mover(NamedTuple):
-    """Per moved node: neighbours' parents (CSR), current parent, size, self-loop, own pair, first candidate."""
+    """Per moved node: neighbours' parents (CSR), parent, size, self-loop, own pair, first candidate."""
 
     ptr: np.ndarray
     col: np.ndarray
@@ -78,10 +78,10 @@ def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
     """Dasgupta cost, up to a constant, with node i under each parent from ``mover.first[i]`` on.
 
     Under k, the s leaves of i count at every ancestor of k, where other pairs meet with weight ``path[k]``;
-    and each neighbour meets i at lca(k, neighbour's parent), which has ``below`` leaves. Both sums still see i
-    at its old place: together too much by s for every neighbour, and by s more for those that meet i at the
-    same node for the old and the new parent, with weight ``kept[k]``. All follow from the root down in O(1):
-    below k, neighbours come to meet i at k; leaving the old path at k, those below k no longer meet it above.
+    and each neighbour meets i at lca(k, neighbour's parent), which has ``below`` leaves. Both sums still see
+    i at its old place: together too much by s for every neighbour, and by s more for those that meet i at
+    the same node for the old and the new parent, with weight ``kept[k]``. All follow from the root down in
+    O(1): below k, neighbours come to meet i at k; off the old path, those below k no longer meet it there.
     """
     parent, below = tree.parent, tree.below
     root = parent.shape[0] - 1
@@ -110,7 +110,7 @@ def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
 def take_loop_back(parent, current, loop, out):
     """The same correction for a self-loop, which meets at the parent itself.
 
-    It was counted at the old parent's place once too often for every new parent below, and for every one above.
+    It was counted at the old place once too often for every new parent below, and for every one above.
     """
     root = parent.shape[0] - 1
     node = current
@@ -133,8 +133,8 @@ def tsd_costs(tree, mover, i, near, everywhere, p, q, mass, gain, out):
 
     First i is taken out of its path to the root (p, q, mass are scratch copies of the tree's arrays). Under k
     it then meets, at an ancestor z of k, all that is below z but not below z's child towards k; ``gain`` adds
-    up what that changes from the root down. Unless `everywhere`, parents with no neighbour of i below them are
-    left out (infinite cost): each is worse than its own parent, and logarithms are what this costs.
+    up what that changes from the root down. Unless `everywhere`, parents with no neighbour of i below them
+    are left out (infinite cost): each is worse than its own parent, and logarithms are what this costs.
     """
     parent = tree.parent
     root = parent.shape[0] - 1
@@ -210,7 +210,7 @@ def move_costs(start, stop, objective, tree, mover, everywhere):
 
 @njit(cache=True, nogil=True)
 def descend_sampled_rows(start, stop, objective, tree, mover, everywhere, ptr, col, val, step):
-    """One projected gradient step of sparse rows against the costs of a sampled tree: (counts, columns, values)."""
+    """One projected step of sparse rows against the costs of a sampled tree: (counts, columns, values)."""
     n_internal = tree.parent.shape[0]
     columns = np.empty(3 * (stop - start) + n_internal, dtype=np.int32)
     values = np.empty(columns.shape[0], dtype=val.dtype)

@@ -1,4 +1,4 @@
-"""The paper's batches (Sec. 3.5): K random leaves, their neighbours, at most C nodes, and the edges among them."""
+"""The paper's batches (Sec. 3.5): K random leaves and their neighbours, at most C, and their edges."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """The expected objective, which the paper leaves open (App. A.1), by sampled trees.
 
-Rows of A and B are sampled independently, so the expectation is linear in each row: its derivative with respect
-to A[i, k] is the expected cost of the tree *given* that leaf i has parent k. For one sampled tree, that conditional
-cost is computed exactly for every leaf, every internal node and every parent at once (`_move_kernels`), in
-O(m + n n'); averaged over samples it is an unbiased gradient, without any relaxation of the objective. (The
-straight-through estimator in `objectives.py` puts the soft gradient at the sampled tree in its place, and is biased.)
+Rows of A and B are sampled independently, so the expectation is linear in each row: its derivative with
+respect to A[i, k] is the expected cost of the tree *given* that leaf i has parent k. For one sampled tree,
+that conditional cost is computed exactly for every leaf, every internal node and every parent at once
+(`_move_kernels`), in O(m + n n'); averaged over samples it is an unbiased gradient of the expectation,
+without any relaxation. (The straight-through estimator in `objectives.py` has the soft loss's slope at the
+sampled tree in its place, and is biased.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ import numpy as np
 
 from arbora.probabilistic import _kernels, _move_kernels
 from arbora.probabilistic._move_kernels import Mover, TreeTerms
-from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts, in_row_blocks, neighbour_sums
+from arbora.probabilistic.sparse import (
+    EdgeDistribution,
+    Model,
+    binary_model,
+    csr_from_parts,
+    in_row_blocks,
+    neighbour_sums,
+)
 
 OBJECTIVES = {"dasgupta": _move_kernels.DASGUPTA, "tsd": _move_kernels.TSD}
 
@@ -31,7 +39,7 @@ def sample_parents(model: Model, rng):
 
 
 def most_likely_parents(model: Model):
-    """The most likely parent of every leaf and internal node (root: itself); together the most likely tree."""
+    """The most likely parent of every leaf and internal node (root: itself): the most likely tree."""
     A, B = model
     leaf_parent = _kernels.most_likely_columns(A.indptr, A.indices, A.data)
     parent = np.argmax(B, axis=1)
@@ -78,8 +86,8 @@ def decoded_loss(graph: EdgeDistribution, model: Model, objective):
 
 def _leaf_mover(graph, leaf_parent, n_internal, objective, n_threads):
     n = len(leaf_parent)
-    hard = csr_from_parts(np.arange(n + 1), leaf_parent.astype(np.int32), np.ones(n), (n, n_internal))
-    sums = neighbour_sums(graph, hard, n_threads)
+    hard = binary_model(leaf_parent, np.full(n_internal, n_internal - 1))
+    sums = neighbour_sums(graph, hard.A, n_threads)
     size = graph.nodes if objective == "tsd" else np.ones(n)
     own = graph.nodes**2 if objective == "tsd" else np.zeros(n)
     first = np.zeros(n, dtype=np.int64)
@@ -128,8 +136,8 @@ def expected_step(
 ):
     """One projected stochastic gradient step on the expected loss; returns the model and the sample's loss.
 
-    A row's cost is proportional to the edge weight of what it moves (times the number of leaves for Dasgupta):
-    its learning rate is divided by that, so that one rate serves hubs and fringe, leaves and large subtrees.
+    A row's cost is proportional to the edge weight of what it moves (times the number of leaves for
+    Dasgupta): its rate is divided by that, so that one rate serves hubs and fringe, leaves and subtrees.
     """
     A, B = model
     leaf_parent, parent = sample_parents(model, rng)

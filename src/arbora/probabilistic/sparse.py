@@ -14,6 +14,7 @@ compare value and gradient.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -46,10 +47,19 @@ class LeafGradient(NamedTuple):
 
     sums: sp.csr_array
     kernel: np.ndarray
+    at: sp.csr_array  # the A it was taken at
     self_kernel: np.ndarray
     self_scale: np.ndarray
     terms: np.ndarray
     scales: np.ndarray
+
+    def arrays(self):
+        """The arguments of the kernel, in its order."""
+        sums, at = self.sums, self.at
+        return (
+            *(sums.indptr, sums.indices, sums.data, self.kernel),
+            *(at.indptr, at.indices, at.data, self.self_kernel, self.self_scale, self.terms, self.scales),
+        )
 
 
 class Evaluation(NamedTuple):
@@ -63,7 +73,7 @@ class Evaluation(NamedTuple):
 
 
 def edge_distribution(similarity: GraphSimilarity, dtype=np.float64) -> EdgeDistribution:
-    """Pair distribution P(v_i, v_j) of a graph; a self-loop is one edge, and counts twice in its node's degree.
+    """Pair distribution P(v_i, v_j) of a graph; a self-loop is one edge and counts twice in the degree.
 
     Examples
     --------
@@ -130,7 +140,7 @@ def _fundamental(B):
 def in_row_blocks(function, n_rows, n_threads):
     """Call ``function(start, stop)`` on blocks of rows and join the CSR pieces it returns."""
     bounds = np.linspace(0, n_rows, n_threads + 1).astype(np.int64)
-    blocks = list(zip(bounds[:-1], bounds[1:]))
+    blocks = list(pairwise(bounds))
     if n_threads == 1:
         pieces = [function(*blocks[0])]
     else:
@@ -200,7 +210,8 @@ def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluat
     3.0
     """
     A, B = model
-    N, M = terms = _fundamental(B)
+    terms = _fundamental(B)
+    N = terms.N
     sums = neighbour_sums(graph, A, n_threads)
     SN = _aggregate(A, sums) @ N
     mass = _column_sums(A)  # expected number of leaves whose parent is z
@@ -214,6 +225,7 @@ def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluat
     leaf = LeafGradient(
         sums=sums,
         kernel=2.0 * (N * y) @ N.T,
+        at=A,
         self_kernel=np.empty((0, len(N)), dtype=N.dtype),
         self_scale=np.empty(0, dtype=N.dtype),
         terms=np.stack([N @ p, c]),
@@ -229,7 +241,8 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     the exact q at the leaf's parent.
     """
     A, B = model
-    N, M = terms = _fundamental(B)
+    terms = _fundamental(B)
+    N = terms.N
     sums = neighbour_sums(graph, A, n_threads)
     SN = _aggregate(A, sums) @ N
     nodes = graph.nodes.astype(A.dtype, copy=False)
@@ -260,6 +273,7 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     leaf = LeafGradient(
         sums=sums,
         kernel=2.0 * (N * yp) @ N.T,
+        at=A,
         self_kernel=Kq if exact else np.empty((0, len(N)), dtype=N.dtype),
         self_scale=-square,
         terms=np.stack([mass @ Kq, dp, dq]),
@@ -268,33 +282,17 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     return Evaluation(loss, leaf, np.triu(N.T @ dN @ N.T, 1), p, q)
 
 
-def dense_leaf_gradient(model: Model, gradient: LeafGradient) -> np.ndarray:
+def dense_leaf_gradient(gradient: LeafGradient) -> np.ndarray:
     """The n x n' gradient with respect to A, written out."""
-    A = model.A
-    sums = gradient.sums
-    return _kernels.leaf_gradient(
-        sums.indptr, sums.indices, sums.data, gradient.kernel, A.indptr, A.indices, A.data, *gradient[2:]
-    )
+    return _kernels.leaf_gradient(gradient.at.shape[0], gradient.arrays())
 
 
 def descend_leaves(model: Model, gradient: LeafGradient, step, n_threads=1):
     """A after one projected gradient step; `step` holds the learning rate of every row."""
-    A, sums = model.A, gradient.sums
+    A, arrays = model.A, gradient.arrays()
 
     def block(start, stop):
-        return _kernels.descend_leaf_rows(
-            start,
-            stop,
-            sums.indptr,
-            sums.indices,
-            sums.data,
-            gradient.kernel,
-            A.indptr,
-            A.indices,
-            A.data,
-            *gradient[2:],
-            step,
-        )
+        return _kernels.descend_leaf_rows(start, stop, arrays, A.indptr, A.indices, A.data, step)
 
     return csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
 
@@ -306,17 +304,28 @@ def descend_internal(model: Model, gradient, step):
     return B
 
 
-def soft_step(graph, model: Model, objective, leaf_rate, internal_rate, n_threads=1, exact=True):
+def soft_step(graph, model: Model, objective, leaf_rate, internal_rate, n_threads=1, exact=True, at=None):
     """One projected gradient step on the soft loss; returns the model and the loss before the step.
 
     The gradient of TSD with respect to a row is of the order of a leaf's probability, 1 / n; rates are
-    multiplied by n, so that one rate serves graphs of every size.
+    multiplied by n, so that one rate serves graphs of every size. With `at`, a sampled tree's binary model, the
+    slope is taken there and applied here: the straight-through step.
     """
+    at = model if at is None else at
     if objective == "dasgupta":
-        result, unit = soft_dasgupta(graph, model, n_threads), 1.0
+        result, unit = soft_dasgupta(graph, at, n_threads), 1.0
     else:
-        result, unit = soft_tsd(graph, model, n_threads, exact), float(graph.n_nodes)
+        result, unit = soft_tsd(graph, at, n_threads, exact), float(graph.n_nodes)
     step = np.full(graph.n_nodes, leaf_rate * unit, dtype=model.B.dtype)
     A = descend_leaves(model, result.leaf_gradient, step, n_threads)
     B = descend_internal(model, result.internal_gradient, internal_rate * unit)
     return Model(A, B), result.loss
+
+
+def binary_model(leaf_parent, parent, dtype=np.float64) -> Model:
+    """The model of one discrete tree (the last internal node is the root, whatever its parent says)."""
+    n, k = len(leaf_parent), len(parent)
+    A = csr_from_parts(np.arange(n + 1), leaf_parent.astype(np.int32), np.ones(n, dtype=dtype), (n, k))
+    B = np.zeros((k, k), dtype=dtype)
+    B[np.arange(k - 1), parent[:-1]] = 1.0
+    return Model(A, B)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from arbora.linkages import graph_linkage
-from arbora.probabilistic.sparse import Model, csr_from_parts
+from arbora.probabilistic.sparse import Model, binary_model
 from arbora.similarity.graph import GraphSimilarity
 from arbora.tree import Tree
 
@@ -22,12 +23,8 @@ def model_of_tree(tree: Tree, dtype=np.float64) -> Model:
     array([[0., 1.],
            [0., 0.]])
     """
-    n, k = tree.n_leaves, tree.n_internal
-    leaf_parent = (tree.parent[:n] - n).astype(np.int32)
-    A = csr_from_parts(np.arange(n + 1), leaf_parent, np.ones(n, dtype=dtype), (n, k))
-    B = np.zeros((k, k), dtype=dtype)
-    B[np.arange(k - 1), tree.parent[n:-1] - n] = 1.0
-    return Model(A, B)
+    n = tree.n_leaves
+    return binary_model(tree.parent[:n] - n, tree.parent[n:] - n, dtype)
 
 
 def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tuple[Tree, np.ndarray]:
@@ -48,7 +45,6 @@ def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tup
         if n_children[node] > 0:
             n_children[parent[node]] += 1
     kept = n_children > 1
-    kept[_highest(kept, n_children)] |= n == 1
     keeper, passed = _resolve(parent, kept, np.ones(k) if support is None else support)
     column = np.flatnonzero(kept)
     number = np.full(k, -1, dtype=np.int64)
@@ -63,11 +59,6 @@ def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tup
     )
     sure[full < 0] = 1.0
     return Tree(full, n, support=np.clip(sure, 0.0, 1.0)), column
-
-
-def _highest(kept, n_children):
-    """The node that becomes the root of a tree over a single leaf: the last one used."""
-    return np.flatnonzero(n_children > 0)[-1]
 
 
 def _resolve(parent, kept, support):
@@ -87,7 +78,8 @@ def start_tree(similarity: GraphSimilarity, start, n_internal: int, objective: s
     if isinstance(start, Tree):
         if start.n_leaves != similarity.n_points:
             raise ValueError(
-                f"init must be a tree over the graph's {similarity.n_points} nodes. It has {start.n_leaves} leaves."
+                f"init must be a tree over the graph's {similarity.n_points} nodes. "
+                f"It has {start.n_leaves} leaves."
             )
         tree = start
     elif start == "random":
@@ -121,8 +113,8 @@ def _louvain(similarity, objective, rng):
     """Louvain run again and again on its own communities, read as a tree."""
     from sknetwork.hierarchy import LouvainIteration
 
-    model = LouvainIteration(random_state=int(rng.integers(2**31)))
-    return Tree.from_linkage(model.fit_predict(_positive(similarity)))
+    adjacency = sp.csr_matrix(similarity.csr)  # scikit-network refuses sparse arrays
+    return Tree.from_linkage(LouvainIteration(random_state=int(rng.integers(2**31))).fit_predict(adjacency))
 
 
 def _ward(similarity, objective, rng):
@@ -137,9 +129,7 @@ def _ward(similarity, objective, rng):
         return Tree.from_linkage(fastcluster.linkage_vector(vectors, method="ward"))
     from sklearn.cluster import AgglomerativeClustering
 
-    model = AgglomerativeClustering(connectivity=_positive(similarity), compute_distances=True).fit(vectors)
+    model = AgglomerativeClustering(connectivity=sp.csr_matrix(similarity.csr), compute_distances=True).fit(
+        vectors
+    )
     return Tree.from_sklearn(model)
-
-
-def _positive(similarity):
-    return similarity.csr.copy()

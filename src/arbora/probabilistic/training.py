@@ -16,8 +16,8 @@ import numpy as np
 
 from arbora.errors import DivergedError, FormatError
 from arbora.probabilistic.batching import draw_batch, rows_of, with_rows
-from arbora.probabilistic.expected import decoded_loss, expected_step
-from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts, soft_step
+from arbora.probabilistic.expected import decoded_loss, expected_step, sample_parents
+from arbora.probabilistic.sparse import EdgeDistribution, Model, binary_model, csr_from_parts, soft_step
 from arbora.probabilistic.start import tree_of_parents
 
 
@@ -57,20 +57,26 @@ def train(
     progress: Progress,
     settings: Settings,
     on_epoch: Callable[[Progress], bool] = lambda progress: False,
+    take_step: Callable[[], tuple[Model, float]] | None = None,
 ) -> Progress:
     """Descend until `max_epochs`, until patience ends, or until `on_epoch` says to stop.
 
-    The tree at the start counts as epoch 0: what comes out is never worse than what went in.
+    The tree at the start counts as epoch 0: what comes out is never worse than what went in. `take_step`
+    replaces the projected step (an optimiser with its own state, which checkpoints do not hold).
     """
-    judge(graph, progress, settings, np.nan)
+    if progress.best_model is None:
+        judge(graph, progress, settings, np.nan)
     while progress.epoch < settings.max_epochs:
-        progress.model, loss = step(graph, progress.model, settings, progress.rng)
+        if take_step is None:
+            progress.model, loss = step(graph, progress.model, settings, progress.rng)
+        else:
+            progress.model, loss = take_step()
         progress.epoch += 1
         if not np.isfinite(loss) or not np.isfinite(progress.model.B).all():
             tree = tree_of_parents(*progress.best_parents)[0]
             raise DivergedError(
-                f"The loss turned {loss} in epoch {progress.epoch}. Lower learning_rate (leaf {settings.leaf_rate}, "
-                f"internal {settings.internal_rate}).",
+                f"The loss turned {loss} in epoch {progress.epoch}. Lower learning_rate "
+                f"(leaf {settings.leaf_rate}, internal {settings.internal_rate}).",
                 tree=tree,
             )
         if progress.epoch % settings.evaluate_every == 0 or progress.epoch == settings.max_epochs:
@@ -104,7 +110,10 @@ def _step_on(graph, model, settings, rng):
     rates = settings.leaf_rate, settings.internal_rate
     if settings.relaxation == "expected":
         return expected_step(graph, model, settings.objective, *rates, rng, settings.n_threads)
-    return soft_step(graph, model, settings.objective, *rates, settings.n_threads, settings.exact_q)
+    at = None
+    if settings.relaxation == "straight-through":
+        at = binary_model(*sample_parents(model, rng), dtype=model.B.dtype)
+    return soft_step(graph, model, settings.objective, *rates, settings.n_threads, settings.exact_q, at)
 
 
 def save_checkpoint(path, progress: Progress) -> None:

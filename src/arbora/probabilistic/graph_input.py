@@ -1,0 +1,47 @@
+"""What FPH accepts as a graph, and how it becomes a `GraphSimilarity`."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora.similarity.graph import GraphSimilarity, graph
+
+
+def looks_like_graph(X) -> bool:
+    """Whether X is a graph as it stands: sparse square, networkx, edge tuple or similarity."""
+    if isinstance(X, (GraphSimilarity, tuple)):
+        return True
+    if sp.issparse(X):
+        return X.shape[0] == X.shape[1]
+    return hasattr(X, "adj") and hasattr(X, "is_directed")
+
+
+def read_graph(X, directed: str = "sum") -> GraphSimilarity:
+    """The graph given; directed input is made undirected.
+
+    An asymmetric adjacency (or a directed networkx graph) is joined by `directed`: by default the weights of
+    i -> j and j -> i are added, so that a reciprocated edge counts twice, as in the paper.
+    """
+    if isinstance(X, GraphSimilarity):
+        return X
+    if isinstance(X, tuple):
+        return graph(X)
+    adjacency = X if sp.issparse(X) else _from_networkx(X)
+    adjacency = sp.csr_array(adjacency)
+    if adjacency.shape[0] != adjacency.shape[1]:
+        raise ValueError(f"The adjacency must be square. Got shape {adjacency.shape}.")
+    return graph(adjacency, directed=None if _is_symmetric(adjacency) else directed)
+
+
+def _from_networkx(network) -> sp.csr_array:
+    import networkx as nx
+
+    return sp.csr_array(nx.to_scipy_sparse_array(network, dtype=np.float64))
+
+
+def _is_symmetric(adjacency) -> bool:
+    if adjacency.nnz == 0 or not np.isfinite(adjacency.data).all():
+        return True  # nothing to join, or refused with a better message by `graph`
+    gap = abs(adjacency - sp.csr_array(adjacency.T))
+    return gap.nnz == 0 or float(gap.max()) <= 1e-6 * max(1.0, float(abs(adjacency).max()))
