@@ -64,6 +64,13 @@ def test_bounds_of_each_kind_of_similarity_equal_their_definition(n, ties, seed)
     np.testing.assert_allclose(dasgupta_bounds(sp.csr_array(sparse)), bounds_by_definition(sparse), atol=1e-9)
 
 
+def test_any_similarity_that_follows_the_protocol_has_bounds():
+    kernel = ab.similarity.gaussian(np.random.default_rng(0).normal(size=(20, 2)), scale=1.0)
+    points = np.arange(20)
+    matrix = kernel.pairs(points[:, None], points)
+    np.testing.assert_allclose(dasgupta_bounds(kernel), bounds_by_definition(matrix))
+
+
 @given(st.integers(3, 40), SEEDS)
 def test_triple_kernels_equal_plain_sums(n, seed):
     rng = np.random.default_rng(seed)

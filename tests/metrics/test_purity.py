@@ -101,6 +101,13 @@ def test_unlabelled_points_count_as_absent():
     assert dendrogram_purity(tree, y[kept], leaf_of_point=kept) == pytest.approx(expected)
 
 
+def test_missing_labels_of_pandas_are_missing():
+    pandas = pytest.importorskip("pandas")
+    expected = dendrogram_purity(chain(4), [0, 0, -1, 1])
+    assert dendrogram_purity(chain(4), pandas.Series([5, 5, None, 7], dtype="Int64")) == expected
+    assert dendrogram_purity(chain(4), pandas.Categorical(["a", "a", None, "b"])) == expected
+
+
 @given(labelled_trees(min_leaves=3))
 def test_least_hierarchical_distance_equals_its_definition(case):
     tree, leaf_of_point, y = case

@@ -100,6 +100,13 @@ def test_laws_agree_with_higra_up_to_the_draws_of_one_node_twice():
     np.testing.assert_allclose(found / found.sum(), q / q.sum(), rtol=1e-9)
 
 
+def test_single_precision_weights_lose_no_more_than_their_own_rounding():
+    rng = np.random.default_rng(9)
+    tree, matrix = random_tree(40, rng), random_graph(40, rng, self_loops=False).astype(np.float32)
+    expected = tree_sampling_divergence(tree, sp.csr_array(matrix.astype(np.float64)))
+    assert tree_sampling_divergence(tree, sp.csr_array(matrix)) == pytest.approx(expected, rel=1e-7)
+
+
 def test_a_dense_matrix_is_a_complete_graph():
     rng = np.random.default_rng(7)
     tree = random_tree(30, rng)

@@ -43,6 +43,9 @@ def test_cophenetic_correlation_equals_pearson_over_all_pairs(tree, seed):
     features = ab.similarity.cosine(rng.normal(size=(n, 3)))
     expected = np.corrcoef(heights, -features.pairs(i, j))[0, 1]
     assert cophenetic_correlation(tree, similarity=features) == pytest.approx(expected, abs=1e-7)
+    kernel = ab.similarity.gaussian(rng.normal(size=(n, 3)), scale=1.0)
+    expected = np.corrcoef(heights, -kernel.pairs(i, j))[0, 1]
+    assert cophenetic_correlation(tree, similarity=kernel) == pytest.approx(expected, abs=1e-7)
     weights = rng.random(len(i)) * (rng.random(len(i)) < 0.6)
     weights[0] = 1
     expected = np.corrcoef(heights, -weights)[0, 1]

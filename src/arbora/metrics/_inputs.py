@@ -88,7 +88,12 @@ def _has_class(values: NDArray[Any], argument: str) -> NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or (isinstance(value, (int, np.integer)) and value == UNLABELLED)
+    if value is None or (isinstance(value, (int, np.integer)) and value == UNLABELLED):
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA does not even compare with itself
+        return True
 
 
 def check_same_length(first: Any, second: Any, names: tuple[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,21 +18,21 @@ class Contingency(NamedTuple):
 
     cluster: NDArray[np.int64]
     label: NDArray[np.int64]
-    count: NDArray[np.int64]
+    points: NDArray[np.int64]
     n_clusters: int
     n_classes: int
 
     @property
     def n_points(self) -> int:
-        return int(self.count.sum())
+        return int(self.points.sum())
 
     @property
-    def cluster_sizes(self) -> NDArray[np.float64]:
-        return np.bincount(self.cluster, weights=self.count, minlength=self.n_clusters)
+    def cluster_sizes(self) -> NDArray[Any]:
+        return np.bincount(self.cluster, weights=self.points, minlength=self.n_clusters)
 
     @property
-    def class_sizes(self) -> NDArray[np.float64]:
-        return np.bincount(self.label, weights=self.count, minlength=self.n_classes)
+    def class_sizes(self) -> NDArray[Any]:
+        return np.bincount(self.label, weights=self.points, minlength=self.n_classes)
 
 
 def contingency(clusters: ArrayLike, y: ArrayLike, names: tuple[str, str]) -> Contingency:
@@ -104,7 +104,7 @@ def leaf_purity(leaf_of_point: ArrayLike, y: ArrayLike) -> float:
 def purity_of(table: Contingency) -> float:
     """Share of the points in the largest class of their cluster."""
     largest = np.zeros(table.n_clusters, dtype=np.int64)
-    np.maximum.at(largest, table.cluster, table.count)
+    np.maximum.at(largest, table.cluster, table.points)
     return float(largest.sum() / table.n_points) if table.n_points else float("nan")
 
 
@@ -120,7 +120,7 @@ def accuracy_of(table: Contingency) -> float:
             f"Cut the tree into fewer clusters, or use leaf_purity."
         )
     cells = np.zeros((table.n_clusters, table.n_classes))
-    cells[table.cluster, table.label] = table.count
+    cells[table.cluster, table.label] = table.points
     matched = linear_sum_assignment(cells, maximize=True)
     return float(cells[matched].sum() / table.n_points)
 
@@ -133,7 +133,7 @@ def mutual_information_of(table: Contingency) -> float:
     if table.n_clusters == table.n_classes == 1:
         return 1.0
     expected = cluster_sizes[table.cluster] * class_sizes[table.label] / table.n_points
-    information = float(table.count @ np.log(table.count / expected)) / table.n_points
+    information = float(table.points @ np.log(table.points / expected)) / table.n_points
     mean_entropy = (_entropy(cluster_sizes) + _entropy(class_sizes)) / 2
     return max(information, 0.0) / mean_entropy
 
@@ -142,18 +142,18 @@ def rand_index_of(table: Contingency) -> float:
     """Adjusted Rand index (ARI): 1 for equal partitions, 0 on average for independent ones."""
     if table.n_points == 0:
         return float("nan")
-    together = _pairs(table.count)
+    together = _pairs(table.points)
     in_clusters, in_classes = _pairs(table.cluster_sizes), _pairs(table.class_sizes)
     expected = in_clusters * in_classes / max(_pairs(np.array([table.n_points])), 1.0)
     highest = (in_clusters + in_classes) / 2
     return (together - expected) / (highest - expected) if highest != expected else 1.0
 
 
-def _entropy(sizes: NDArray[np.float64]) -> float:
+def _entropy(sizes: NDArray[Any]) -> float:
     share = sizes[sizes > 0] / sizes.sum()
     return float(-share @ np.log(share))
 
 
-def _pairs(sizes: NDArray) -> float:
+def _pairs(sizes: NDArray[Any]) -> float:
     sizes = sizes.astype(np.float64)
     return float((sizes * (sizes - 1)).sum() / 2)

@@ -221,7 +221,7 @@ def _sampled_sums(
     rng = _generator(random_state)
     n = similarity.n_points
     moments = np.zeros((2, 2))  # sum and sum of squares, of all but the largest and all but the smallest
-    origin = None
+    origin: Any = None
     for first in range(0, n_samples, _TRIPLES_PER_BLOCK):
         i, j, k = _random_triples(n, min(_TRIPLES_PER_BLOCK, n_samples - first), rng)
         weights = np.stack([similarity.pairs(i, j), similarity.pairs(i, k), similarity.pairs(j, k)])

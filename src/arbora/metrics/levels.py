@@ -44,13 +44,13 @@ def level_scores(tree: Tree, y: Any, leaf_of_point: ArrayLike | None = None) -> 
     kind            2           2  1.000  1.000  1.000   1.000
     animal          3           3  1.000  1.000  1.000   1.000
     """
-    rows = {}
+    rows: dict[str, dict[str, float]] = {}
     for name, labels in named_levels(y).items():
         n_classes = as_labels(labels, f"y ({name})").n_classes
         leaves = as_leaf_of_point(leaf_of_point, tree, len(labels))
         clusters = nearest_cut(tree, n_classes)
-        rows[name] = {"n_classes": n_classes, "n_clusters": int(clusters.max()) + 1}
-        rows[name] |= cut_scores(clusters[leaves], labels)
+        counts: dict[str, float] = {"n_classes": n_classes, "n_clusters": int(clusters.max()) + 1}
+        rows[name] = counts | cut_scores(clusters[leaves], labels)
     return LevelScores(rows)
 
 

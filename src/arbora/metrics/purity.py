@@ -52,9 +52,9 @@ def dendrogram_purity(tree: Tree, y: ArrayLike, leaf_of_point: ArrayLike | None 
     if items.n_pairs == 0:
         return float("nan")
     points_below = np.zeros(tree.n_nodes, dtype=np.int64)
-    np.add.at(points_below, items.leaf, items.count)
+    np.add.at(points_below, items.leaf, items.points)
     points_below = sum_to_root(tree.parent, points_below)
-    total = kernels.purity_of_pairs(items.class_offsets, items.leaf, items.count, items.joined, points_below)
+    total = kernels.purity_of_pairs(items.class_offsets, items.leaf, items.points, items.joined, points_below)
     return float(total) / items.n_pairs
 
 
@@ -90,7 +90,7 @@ def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: 
     1.0
     """
     items = _items(tree, as_labels(y), leaf_of_point)
-    in_one_leaf = int((items.count * (items.count - 1) // 2).sum())
+    in_one_leaf = int((items.points * (items.points - 1) // 2).sum())
     n_pairs = items.n_pairs - in_one_leaf
     if n_pairs == 0:
         return float("nan")
@@ -101,7 +101,7 @@ def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: 
     log_distance[1:] = np.log2(np.arange(1, len(log_distance)))
     class_end = np.repeat(items.class_offsets[1:], np.diff(items.class_offsets))
     total = kernels.log_distance_of_pairs(
-        class_end, items.leaf, items.count, items.joined, depths, log_distance
+        class_end, items.leaf, items.points, items.joined, depths, log_distance
     )
     return float(total / n_pairs - 1) / float(np.log2(tree.n_leaves) - 1)
 
@@ -111,7 +111,7 @@ class _Items(NamedTuple):
 
     class_offsets: NDArray[np.int64]
     leaf: NDArray[np.int64]
-    count: NDArray[np.int64]
+    points: NDArray[np.int64]
     joined: NDArray[np.int64]  # LCA of the leaves of items k and k+1
     n_pairs: int  # pairs of points that share a class
 
@@ -123,14 +123,13 @@ def _items(tree: Tree, labels: Labels, leaf_of_point: ArrayLike | None) -> _Item
     is_new = np.ones(len(keys), dtype=bool)
     is_new[1:] = keys[1:] != keys[:-1]
     first = np.flatnonzero(is_new)
-    count = np.diff(first, append=len(keys))
     code, position = np.divmod(keys[first], tree.n_leaves)
     leaf = tree.leaf_order[position]
     per_class = np.bincount(labels.codes[known], minlength=labels.n_classes).astype(np.int64)
     return _Items(
         class_offsets=np.searchsorted(code, np.arange(labels.n_classes + 1)),
         leaf=leaf,
-        count=count,
+        points=np.diff(first, append=len(keys)),
         joined=tree.lca(leaf[:-1], leaf[1:]),
         n_pairs=int((per_class * (per_class - 1) // 2).sum()),
     )

@@ -52,11 +52,11 @@ def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> 
     0.0653
     """
     similarity = covering_similarity(graph, tree)
-    degrees = _degrees(similarity)
-    if similarity.total <= 0:
+    degrees, total = _degrees(similarity), similarity.total
+    if total <= 0:
         return float("nan")
     node_law = degrees / degrees.sum()
-    p = similarity.cross(tree) / similarity.total
+    p = similarity.cross(tree) / total
     q = kernels.independent_meeting(tree.parent, node_law)
     met = p > 0
     divergence = float(p[met] @ np.log(p[met] / q[met]))
@@ -66,30 +66,28 @@ def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> 
     return divergence / information if information > 0 else float("nan")
 
 
-def edge_information(similarity: GraphSimilarity | DenseSimilarity) -> float:
+def edge_information(similarity: Any) -> float:
     """Mutual information, in nats, of the two ends of a random edge."""
+    degrees, total = _degrees(similarity), similarity.total
     log_node_law = np.zeros(similarity.n_points)
-    degrees = _degrees(similarity)
     np.log(degrees / degrees.sum(), out=log_node_law, where=degrees > 0)
     if isinstance(similarity, GraphSimilarity):
-        csr, loops = similarity.csr, similarity.self_loops
+        csr = similarity.csr
         rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-        edges = _information(
-            csr.data / (2 * similarity.total), log_node_law[rows] + log_node_law[csr.indices]
-        )
-        return edges + _information(loops / similarity.total, 2 * log_node_law)
+        edges = _information(csr.data, 2 * total, log_node_law[rows] + log_node_law[csr.indices])
+        return edges + _information(similarity.self_loops, total, 2 * log_node_law)
     information = 0.0
     for i in range(similarity.n_points):  # a row at a time: no second matrix
-        row = similarity.matrix[i] / (2 * similarity.total)
+        row = similarity.matrix[i].copy()
         row[i] = 0
-        information += _information(row, log_node_law[i] + log_node_law)
+        information += _information(row, 2 * total, log_node_law[i] + log_node_law)
     return information
 
 
-def _information(joint: NDArray[np.floating], log_independent: NDArray[np.float64]) -> float:
-    drawn = joint > 0
-    joint = joint[drawn].astype(np.float64)
-    return float(joint @ (np.log(joint) - log_independent[drawn]))
+def _information(weights: NDArray[np.floating], total: float, log_independent: NDArray[np.float64]) -> float:
+    drawn = weights > 0
+    law = weights[drawn].astype(np.float64) / total
+    return float(law @ (np.log(law) - log_independent[drawn]))
 
 
 def _degrees(similarity: Any) -> NDArray[np.float64]:
