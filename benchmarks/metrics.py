@@ -78,14 +78,14 @@ class Report:
         limit = f"{target:5.1f}" if target else "     "
         met = "" if target is None else ("met" if cpu < target else "MISSED")
         print(
-            f"{task:38s} {library:16s} {value:14.8g} {cpu:9.3f} {wall:9.3f} {ratio:8.1f}x {limit} {met}",
+            f"{task:41s} {library:16s} {value:14.8g} {cpu:9.3f} {wall:9.3f} {ratio:8.1f}x {limit} {met}",
             flush=True,
         )
         return value
 
     def header(self):
         columns = f"{'value':>14s} {'CPU s':>9s} {'wall s':>9s} {'CPU/ours':>9s} target"
-        print(f"{'task':38s} {'library':16s} {columns}")
+        print(f"{'task':41s} {'library':16s} {columns}")
 
 
 def compile_kernels():

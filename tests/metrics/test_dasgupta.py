@@ -88,6 +88,23 @@ def test_cohen_addad_value_equals_its_definition_from_distances_and_from_similar
     assert cohen_addad_value(tree, similarity=similarity, normalize=True) == pytest.approx(share)
 
 
+@given(trees(min_leaves=2, max_leaves=12), KINDS, SEEDS)
+def test_renaming_the_points_and_unary_nodes_change_nothing(tree, kind, seed):
+    rng = np.random.default_rng(seed)
+    n = tree.n_leaves
+    similarity, matrix = random_similarity(kind, n, rng)
+    renamed = rng.permutation(n)  # leaf i becomes leaf renamed[i]
+    parent = tree.parent.copy()
+    parent[renamed] = tree.parent[:n]
+    moved = np.empty_like(matrix)
+    moved[np.ix_(renamed, renamed)] = matrix
+    moved = ab.similarity.graph(sp.csr_array(moved))
+    expected = dasgupta_cost(tree, similarity)
+    assert dasgupta_cost(ab.Tree(parent, n), moved) == pytest.approx(expected)
+    above_root = ab.Tree(np.concatenate([tree.parent[:-1], [tree.n_nodes, -1]]), n)
+    assert dasgupta_cost(above_root, similarity) == pytest.approx(expected)
+
+
 @given(trees(max_leaves=12, unary=0.2))
 def test_pairs_meeting_counts_every_pair_once(tree):
     counted = np.zeros(tree.n_internal, dtype=int)
