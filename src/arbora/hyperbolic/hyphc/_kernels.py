@@ -16,6 +16,7 @@ from numba import njit, prange
 FEATURES, MATRIX, GRAPH = 0, 1, 2  # how `Weights` answers for a pair
 MAX_RADIUS = 36.0  # beyond it, sech² of the radius is lost beside 1 in double precision
 MIN_RADIUS = 0.02
+SHARE_LEAVES_FROM = 8192  # fewer are moved sooner than threads can be started
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FAST = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity must stay visible
 
@@ -349,9 +350,12 @@ def train_parallel(circle, draw, weights, schedule, first, count, batch, progres
         for block in range(n_blocks):
             total += losses[block]
         move_radius(circle, gradients, 1.0 / size, rate, step, schedule.learn_radius)
-        for block in prange(n_blocks):
-            low, high = n * block // n_blocks, n * (block + 1) // n_blocks
-            move_leaves(circle, gradients, low, high, 1.0 / size, rate, step)
+        if n < SHARE_LEAVES_FROM:
+            move_leaves(circle, gradients, 0, n, 1.0 / size, rate, step)
+        else:
+            for block in prange(n_blocks):
+                low, high = n * block // n_blocks, n * (block + 1) // n_blocks
+                move_leaves(circle, gradients, low, high, 1.0 / size, rate, step)
     return total
 
 

@@ -62,7 +62,7 @@ class BallEngine:
     @property
     def radius(self) -> float:
         """Hyperbolic distance of the leaves from the origin, where they are normalised."""
-        return float(self._radius) if self._schedule.learn_radius else self._schedule.radius[1]
+        return float(self._radius.detach()) if self._schedule.learn_radius else self._schedule.radius[1]
 
     @property
     def embedding(self) -> NDArray[np.float64]:
@@ -82,7 +82,7 @@ class BallEngine:
         return total / done
 
     def _step(self, triples: NDArray[np.int64], weights: NDArray[np.float64], progress: float) -> float:
-        rate, temperature, radius = kernels.plan(self._schedule, progress, float(self._radius))
+        rate, temperature, radius = kernels.plan(self._schedule, progress, float(self._radius.detach()))
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         self._optimizer.zero_grad()

@@ -74,9 +74,10 @@ def decode_circle(theta: ArrayLike, radius: float = 1.0) -> Tree:
     >>> decode_circle([0.1, 3.0, 0.2, 6.2]).to_newick(lengths=False)
     '((3,(0,2)),1);'
     """
-    theta = np.mod(np.asarray(theta, dtype=np.float64), 2 * math.pi)
+    theta = np.asarray(theta, dtype=np.float64)
     if theta.ndim != 1 or len(theta) == 0 or not np.isfinite(theta).all():
         raise ValueError(f"theta must be a non-empty array of finite angles. Got shape {theta.shape}.")
+    theta = np.mod(theta, 2 * math.pi)
     order = np.argsort(theta, kind="stable")
     gaps = np.diff(theta[order], append=theta[order[0]] + 2 * math.pi)
     widest = int(np.argmax(gaps))

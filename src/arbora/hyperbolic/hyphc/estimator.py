@@ -43,7 +43,8 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     n_triples : int, optional
         Triples an epoch. By default every pair once, but at least 40,000 and at most 20 million.
     batch_size : int, optional
-        Triples a step. By default four a point, between 256 and 65,536.
+        Triples a step. By default four a point (eight from 2,048 points on, where a batch is shared out over
+        cores), between 256 and 65,536.
     learning_rate : float or pair, default=(0.1, 1e-4)
         Of Adam. A pair is the rate at the start and at the end.
     temperature : float or pair, default=(1.0, 0.55)

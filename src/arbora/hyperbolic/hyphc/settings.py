@@ -16,10 +16,11 @@ import arbora.similarity as similarities
 from arbora.hyperbolic.hyphc.decode import DECODERS
 from arbora.hyperbolic.hyphc.triples import count_pairs
 
-PARALLEL_FROM = 4096  # triples; smaller batches are done before other threads have woken up
+PARALLEL_FROM = 1 << 14  # triples; smaller batches are done before other threads have woken up
 MAX_RADIUS = 16.0  # beyond it, embeddings come too near the boundary to be told apart
 _FEWEST_TRIPLES, _MOST_TRIPLES = 40_000, 20_000_000
 _SMALLEST_BATCH, _LARGEST_BATCH = 256, 1 << 16
+_LEAF_BATCH, _PARALLEL_LEAF_BATCH = 4, 8  # triples a step for each leaf
 _TORCH_BATCH = 1 << 12
 _ENGINES = ("auto", "circle", "torch")
 _SIMILARITIES = ("cosine", "knn", "gaussian", "precomputed")
@@ -103,7 +104,8 @@ def batch_size(model: Any, n_points: int) -> int:
     """Triples a step."""
     if model.batch_size is not None:
         return int(model.batch_size)
-    by_points = min(max(4 * n_points, _SMALLEST_BATCH), _LARGEST_BATCH)
+    a_leaf = _PARALLEL_LEAF_BATCH if _PARALLEL_LEAF_BATCH * n_points >= PARALLEL_FROM else _LEAF_BATCH
+    by_points = min(max(a_leaf * n_points, _SMALLEST_BATCH), _LARGEST_BATCH)
     return by_points if engine(model) == "circle" else max(by_points, _TORCH_BATCH)
 
 
