@@ -1,5 +1,8 @@
-"""Discrete optimisation of trees: refine, cluster, predict, OnlineTree."""
+"""Discrete optimisation of trees: cluster, refine, predict, OnlineTree."""
 
+from arbora.search.cluster import ClusterReport, cluster
+from arbora.search.online import OnlineTree
+from arbora.search.predict import predict
 from arbora.search.refine import refine
 
-__all__ = ["refine"]
+__all__ = ["ClusterReport", "OnlineTree", "cluster", "predict", "refine"]

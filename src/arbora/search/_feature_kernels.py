@@ -234,3 +234,48 @@ def regraft(state, features, work, stack, subtrees, max_size):
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained
+
+
+@njit(cache=True, nogil=True)
+def place_rows(state, features, work, stack, root, rows, first, last, targets):
+    """Best edge for each new point (rows first .. last-1)."""
+    for k in range(first, last):
+        work.clock[0] += 1
+        targets[k] = descend(
+            state, features, work, stack, rows[k], 1.0, -1, False, True, root, np.inf
+        )[0]
+
+
+@njit(cache=True, nogil=True)
+def insert_rows(state, features, work, stack, root, leaves):
+    """Insert leaves, whose rows and sizes are set, one after the other. Returns the root."""
+    for leaf in leaves:
+        if root < 0:
+            root = leaf
+            continue
+        work.clock[0] += 1
+        row, size = features.sums[leaf], state.size[leaf]
+        target = descend(state, features, work, stack, row, size, -1, False, True, root, np.inf)[0]
+        weigh_path(state, features, work, row, target)
+        joint = attach(state, leaf, target, False, work.weight)
+        features.sums[joint] = features.sums[target]
+        add_upwards(state, features.sums, joint, row, 1.0)
+        work.dirty[leaf] = True
+        work.dirty[target] = True
+        work.dirty[joint] = True
+        if state.parent[joint] < 0:
+            root = joint
+    return root
+
+
+@njit(cache=True)
+def remove_leaf(state, features, work, leaf):
+    """Take a leaf out for good."""
+    take_out_on_paper(state, features, work, leaf)
+    home = state.parent[leaf]
+    add_upwards(state, features.sums, home, features.sums[leaf].copy(), -1.0)
+    sibling = sibling_of(state, leaf)
+    detach(state, leaf, work.weight)
+    work.dirty[sibling] = True
+    if state.parent[sibling] >= 0:
+        work.dirty[state.parent[sibling]] = True

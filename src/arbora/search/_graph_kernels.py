@@ -120,14 +120,41 @@ def mark_neighbourhood(state, graph, work, moved):
                 work.climb[n_climbs] = filled
             work.weight[other] += graph.data[k]
         leaf = next_leaf(state, leaf, moved)
-    # later climbs end on earlier ones: summing them last to first meets every node after all that flows into it
+    weigh_climbs(state, work, n_climbs)
+    return n_climbs
+
+
+@njit(cache=True)
+def mark_row(state, work, root, indices, data):
+    """Mark and weigh the ancestors of a new point's neighbours. Returns the number of climbs."""
+    work.clock[0] += 1
+    work.climb[0] = 0
+    filled = climb_from(state, work, root, 0)
+    work.climb[1] = filled
+    n_climbs = 1
+    for k in range(indices.shape[0]):
+        other = indices[k]
+        if work.mark[other] != work.clock[0]:
+            filled = climb_from(state, work, other, filled)
+            n_climbs += 1
+            work.climb[n_climbs] = filled
+        work.weight[other] += data[k]
+    weigh_climbs(state, work, n_climbs)
+    return n_climbs
+
+
+@njit(cache=True)
+def weigh_climbs(state, work, n_climbs):
+    """Sum the weights of marked leaves upwards.
+
+    Later climbs end on earlier ones: taken last to first, every node is met after all that flows into it.
+    """
     for c in range(n_climbs - 1, -1, -1):
         for k in range(work.climb[c], work.climb[c + 1]):
             node = work.path[k]
             above = state.parent[node]
             if above >= 0:
                 work.weight[above] += work.weight[node]
-    return n_climbs
 
 
 @njit(cache=True)
@@ -219,19 +246,24 @@ def best_unmarked_child(state, work, moved, node, subtree):
 
 @njit(cache=True)
 def find_best_place(state, graph, work, subtree, objective):
-    """Best place for a subtree: (target, as_child, cost there, cost where it is).
-
-    Walks every climb from its top. `work.above[v]` is what the subtree adds at the strict ancestors of v when
-    it is put below v; in Dasgupta's cost that only grows downwards, so a climb dearer than the best is dropped.
-    """
+    """Best place for a subtree: (target, as_child, cost there, cost where it is)."""
     n_climbs = mark_neighbourhood(state, graph, work, subtree)
-    moved = Moved(
-        state.size[subtree], loop_of(state, subtree), own_of(state, subtree), objective, graph.total
-    )
+    moved = Moved(state.size[subtree], loop_of(state, subtree), own_of(state, subtree), objective, graph.total)
     home = state.parent[subtree]
     gives_back = state.n_children[home] == 2
     take_out_on_paper(state, work, subtree, gives_back)
     on_edges = gives_back or state.count[2] > 0
+    return look_at_places(state, work, moved, n_climbs, subtree, home, gives_back, on_edges)
+
+
+@njit(cache=True)
+def look_at_places(state, work, moved, n_climbs, subtree, home, gives_back, on_edges):
+    """The cheapest of the marked places: (target, as_child, cost there, cost at home).
+
+    Walks every climb from its top. `work.above[v]` is what the subtree adds at the strict ancestors of v when
+    it is put below v; in Dasgupta's cost that only grows downwards, so a climb dearer than the best is dropped.
+    A new point has no home (-1).
+    """
     best, best_as_child, best_cost, cost_now = -1, False, np.inf, np.inf
     for c in range(n_climbs):
         for k in range(work.climb[c + 1] - 1, work.climb[c] - 1, -1):
@@ -250,7 +282,7 @@ def find_best_place(state, graph, work, subtree, objective):
                 )
             else:
                 work.above[node] = np.inf
-            if objective != TSD and c > 0 and work.above[node] >= best_cost:
+            if moved.objective != TSD and c > 0 and work.above[node] >= best_cost:
                 work.above[node] = np.inf
             if work.above[node] == np.inf:
                 continue
@@ -280,7 +312,7 @@ def find_best_place(state, graph, work, subtree, objective):
                     cost_now = cost
                 if cost < best_cost:
                     best, best_as_child, best_cost = node, True, cost
-            if objective == TSD and on_edges:
+            if moved.objective == TSD and on_edges:
                 child, cost = best_unmarked_child(state, work, moved, node, subtree)
                 if cost < best_cost:
                     best, best_as_child, best_cost = child, False, cost
@@ -343,3 +375,13 @@ def regraft(state, graph, work, subtrees, max_size, objective):
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained
+
+
+@njit(cache=True, nogil=True)
+def place_rows(state, work, root, indptr, indices, data, first, last, size, objective, total, targets):
+    """Best edge for each new point (rows first .. last-1 of a CSR matrix of similarities to the leaves)."""
+    for row in range(first, last):
+        low, high = indptr[row], indptr[row + 1]
+        n_climbs = mark_row(state, work, root, indices[low:high], data[low:high])
+        moved = Moved(size, 0.0, 0.0, objective, total)
+        targets[row] = look_at_places(state, work, moved, n_climbs, -1, -1, False, True)[0]

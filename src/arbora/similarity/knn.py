@@ -153,9 +153,10 @@ class _Space:
         self.n_features = X.shape[1] if sp.issparse(X) else None
         if sp.issparse(X) and X.shape[0] > EXACT_UP_TO and X.shape[1] > _SPARSE_RANK:
             X = self._reduced(sp.csr_array(X))
-        self.rows: Any = self._scaled(_dense(X, "X"))
+        vectors = _dense(X, "X")
         if self.n_features is None:
-            self.n_features = self.rows.shape[1]
+            self.n_features = vectors.shape[1]
+        self.rows: Any = self._scaled(vectors)
 
     def _reduced(self, X: sp.csr_array) -> NDArray[np.floating]:
         from sklearn.decomposition import TruncatedSVD

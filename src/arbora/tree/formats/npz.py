@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -34,11 +37,16 @@ def write(tree: Tree, path: str | PathLike[str]) -> None:
     ...     Tree.load(path).to_newick()
     '((a,b),c);'
     """
+    write_archive(path, MARKER, _arrays(tree))
+
+
+def write_archive(path: str | PathLike[str], marker: str, arrays: dict[str, Any]) -> None:
+    """Write arrays under a marker that `open_archive` checks, all or nothing."""
     path = Path(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **_arrays(tree))
+            np.savez(file, allow_pickle=False, format=np.array(marker), version=np.array(VERSION), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files only their owner can read
@@ -46,6 +54,30 @@ def write(tree: Tree, path: str | PathLike[str]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def open_archive(path: str | PathLike[str], marker: str) -> Iterator[Any]:
+    """The arrays of a file that `write_archive` wrote; `FormatError` for any other, or a damaged one."""
+    path = Path(path)
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise FormatError(f"{path} is not a file that arbora saved, or it was cut short.")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            _check_marker(path, file, marker)
+            yield file
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, TreeError, TypeError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{path} is damaged, or not what arbora saved: {error}") from error
+
+
+def _check_marker(path: Path, file: Any, marker: str) -> None:
+    if not {"format", "version"} <= set(file.files) or str(file["format"]) != marker:
+        raise FormatError(f"{path} is not an {marker} file. It holds {file.files[:8]}.")
+    version = int(file["version"])
+    if version > VERSION:
+        raise FormatError(f"{path} has version {version}; this arbora reads up to {VERSION}. Update arbora.")
 
 
 def _umask() -> int:
@@ -57,8 +89,6 @@ def _umask() -> int:
 
 def _arrays(tree: Tree) -> dict[str, Any]:
     arrays: dict[str, Any] = {
-        "format": np.array(MARKER),
-        "version": np.array(VERSION),
         "n_leaves": np.array(tree.n_leaves),
         "parent": tree.parent,
     }
@@ -73,24 +103,11 @@ def _arrays(tree: Tree) -> dict[str, Any]:
 
 def read(path: str | PathLike[str]) -> Tree:
     """Tree from a file that `write` wrote; `FormatError` for any other, or a damaged one."""
-    path = Path(path)
-    if path.is_file() and not zipfile.is_zipfile(path):
-        raise FormatError(f"{path} is not a tree that arbora saved, or it was cut short.")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return _tree(path, file)
-    except (zipfile.BadZipFile, EOFError, KeyError, TreeError, TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"{path} is damaged, or not a tree that arbora saved: {error}") from error
+    with open_archive(path, MARKER) as file:
+        return _tree(file)
 
 
-def _tree(path: Path, file: Any) -> Tree:
-    if not {"format", "version", "n_leaves", "parent"} <= set(file.files) or str(file["format"]) != MARKER:
-        raise FormatError(f"{path} holds arrays, but not a tree that arbora saved. It has {file.files[:8]}.")
-    version = int(file["version"])
-    if version > VERSION:
-        raise FormatError(f"{path} has version {version}; this arbora reads up to {VERSION}. Update arbora.")
+def _tree(file: Any) -> Tree:
     optional = {key: file[key] for key in ("height", "support", "order") if key in file.files}
     if "name_bytes" in file.files:
         optional["name"] = _names(file["name_bytes"], file["name_offsets"])

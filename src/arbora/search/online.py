@@ -1,0 +1,292 @@
+"""A tree that grows point by point."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from arbora.errors import FormatError
+from arbora.search import _feature_kernels as kernels
+from arbora.search._graph_kernels import make_work
+from arbora.search._state import NO_NODE, State
+from arbora.search.budget import Budget
+from arbora.search.engines import sweep_until_still
+from arbora.search.predict import predict
+from arbora.similarity.features import FeatureSimilarity, _cosine_features
+from arbora.tree import Tree
+from arbora.tree.formats.npz import open_archive, write_archive
+
+_FIRST_CAPACITY = 1024
+_FILE_MARKER = "arbora.online-tree"
+SIMILARITIES = ("cosine", "dot")
+
+
+class OnlineTree(ClusterMixin, BaseEstimator):
+    """Hierarchical clustering of a stream: each point goes to its exactly best place in the tree so far.
+
+    The place is the one that adds least to Dasgupta's cost, found by branch and bound in about log n looks.
+
+    Parameters
+    ----------
+    similarity : {"cosine", "dot"}
+        (1 + cos) / 2, or the inner product of vectors without negative entries.
+    n_clusters : int
+        Clusters of `labels_` and `predict`.
+    shuffle : bool
+        Insert the points of a batch in random order, which a sorted batch needs. Leaf numbers stay in order.
+    random_state : int, RandomState or None
+        Seed of the shuffling.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        Over the points present, numbered in order of arrival.
+    labels_ : ndarray of int64
+        Cluster of each point present.
+    n_features_in_ : int
+        Length of the vectors.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> model = ab.OnlineTree(random_state=0)
+    >>> model.partial_fit([[0.0, 1.0], [0.1, 1.0]]).partial_fit([[1.0, 0.0], [1.0, 0.1]]).tree_.n_leaves
+    4
+    >>> model.labels_
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(
+        self, similarity: str = "cosine", *, n_clusters: int = 2, shuffle: bool = True, random_state: Any = None
+    ) -> None:
+        self.similarity = similarity
+        self.n_clusters = n_clusters
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    # ---- growing -----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> OnlineTree:
+        """Start anew with these points."""
+        self._forget()
+        return self.partial_fit(X)
+
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> OnlineTree:
+        """Insert a batch of points.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+        y : ignored
+        sample_weight : array-like of float, shape (m,), optional
+            A point of weight 3 counts as three in every size.
+        """
+        is_first = not hasattr(self, "_state")
+        X = validate_data(self, X, reset=is_first, dtype=[np.float64, np.float32])
+        rows = self._features(X)
+        weights = _checked_weights(sample_weight, len(rows))
+        if is_first:
+            self._random = check_random_state(self.random_state)
+            self._allocate(max(_FIRST_CAPACITY, len(rows)), rows.shape[1])
+        elif self._n_arrived + len(rows) > self._capacity:
+            self._grow(max(2 * self._capacity, self._n_arrived + len(rows)))
+        leaves = np.arange(self._n_arrived, self._n_arrived + len(rows))
+        self._sums[leaves], self._state.size[leaves] = rows, weights
+        self._present[leaves] = True
+        self._n_arrived += len(rows)
+        order = self._random.permutation(leaves) if self.shuffle else leaves
+        self._root = int(kernels.insert_rows(self._state, self._features_view(), self._work, self._stack, self._root, order))
+        self._changed()
+        return self
+
+    def insert(self, x: ArrayLike, *, weight: float = 1.0) -> int:
+        """Insert one point; returns its number, which `remove` takes."""
+        self.partial_fit(np.atleast_2d(np.asarray(x)), sample_weight=[weight])
+        return self._n_arrived - 1
+
+    def remove(self, point: int) -> OnlineTree:
+        """Take out the point with this number (its place in order of arrival)."""
+        check_is_fitted(self, "_state")
+        if not (0 <= point < self._n_arrived and self._present[point]):
+            raise ValueError(f"point must be one that is present, below {self._n_arrived}. Got {point!r}.")
+        if self._present.sum() == 1:
+            raise ValueError("The last point cannot be removed: a tree has at least one leaf.")
+        if self._root == self._state.parent[point] and self._state.n_children[self._root] == 2:
+            self._root = int(kernels.sibling_of(self._state, point))
+        kernels.remove_leaf(self._state, self._features_view(), self._work, point)
+        self._present[point] = False
+        self._changed()
+        return self
+
+    def refine(self, *, max_sweeps: int = 10, max_seconds: float | None = None, verbose: bool = False) -> OnlineTree:
+        """Move the subtrees touched since the last refinement to better places."""
+        check_is_fitted(self, "_state")
+        with Budget(max_seconds, verbose=verbose) as budget:
+
+            def regraft(subtrees: np.ndarray) -> int:
+                return kernels.regraft(self._state, self._features_view(), self._work, self._stack, subtrees, np.inf)[0]
+
+            for _ in range(max_sweeps):
+                touched = np.flatnonzero(self._work.dirty)
+                if len(touched) == 0 or budget.is_over:
+                    break
+                sweep_until_still(regraft, self._work.dirty[:0], touched, 1, budget)
+        self._root = int(kernels.find_root(self._state, int(np.argmax(self._present))))
+        self._changed()
+        return self
+
+    # ---- reading -----------------------------------------------------------------------------------------
+
+    @property
+    def tree_(self) -> Tree:
+        """The tree over the points present."""
+        check_is_fitted(self, "_state")
+        if self._tree is None:
+            self._tree = self._build_tree()
+        return self._tree
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """Cluster of each point present."""
+        return self.tree_.cut(n_clusters=min(self._checked_n_clusters(), self.tree_.n_leaves))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Cluster of new points, which are not inserted."""
+        check_is_fitted(self, "_state")
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        old = np.flatnonzero(self._present[: self._n_arrived])
+        similarity = FeatureSimilarity(self._sums[old], is_non_negative=True, affine=self.similarity == "cosine")
+        new = self._features(X)
+        similarity.features_of = lambda _: new  # already features
+        return predict(self.tree_, similarity, X, n_clusters=min(self._checked_n_clusters(), len(old)))
+
+    def _checked_n_clusters(self) -> int:
+        if isinstance(self.n_clusters, bool) or not isinstance(self.n_clusters, (int, np.integer)) or self.n_clusters < 1:
+            raise ValueError(f"n_clusters must be a whole number, 1 or more. Got {self.n_clusters!r}.")
+        return int(self.n_clusters)
+
+    def _build_tree(self) -> Tree:
+        used = np.ones(len(self._state.parent), dtype=bool)
+        used[: self._capacity] = self._present
+        used[self._state.free[: self._state.count[0]]] = False
+        number = np.cumsum(used) - 1
+        above = self._state.parent[used].astype(np.int64)
+        n_leaves = int(self._present.sum())
+        return Tree.from_parents(np.where(above >= 0, number[above], -1), n_leaves, sort=True)
+
+    # ---- keeping -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the whole state, so that `load` can go on with it."""
+        check_is_fitted(self, "_state")
+        arrays = {f"state_{key}": value for key, value in self._state._asdict().items()}
+        arrays |= {"sums": self._sums, "present": self._present, "dirty": self._work.dirty}
+        arrays |= {"numbers": np.array([self._n_arrived, self._root, self._capacity, self.n_features_in_])}
+        arrays |= {"similarity": np.array(self.similarity), "n_clusters": np.array(self.n_clusters)}
+        kind, keys, *position = self._random.get_state()
+        arrays |= {"random_keys": keys, "random_position": np.array(position, dtype=np.float64)}
+        write_archive(path, _FILE_MARKER, arrays | {"shuffle": np.array(self.shuffle)})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> OnlineTree:
+        """Read what `save` wrote; `FormatError` for any other file."""
+        with open_archive(path, _FILE_MARKER) as file:
+            model = cls(str(file["similarity"]), n_clusters=int(file["n_clusters"]), shuffle=bool(file["shuffle"]))
+            try:
+                model._restore(file)
+            except (KeyError, IndexError, ValueError) as error:
+                raise FormatError(f"{Path(path)} is damaged: {error}") from error
+        return model
+
+    def _restore(self, file: Any) -> None:
+        numbers = [int(number) for number in file["numbers"]]
+        self._n_arrived, self._root, self._capacity, self.n_features_in_ = numbers
+        self._state = State(**{key: file[f"state_{key}"] for key in State._fields})
+        self._sums, self._present = file["sums"], file["present"]
+        self._make_scratch()
+        self._work.dirty[:] = file["dirty"]
+        self._random = np.random.RandomState()
+        position = file["random_position"]
+        self._random.set_state(("MT19937", file["random_keys"], int(position[0]), int(position[1]), position[2]))
+        self._tree = None
+
+    # ---- arrays ------------------------------------------------------------------------------------------
+
+    def _features(self, X: np.ndarray) -> np.ndarray:
+        if self.similarity not in SIMILARITIES:
+            raise ValueError(f"similarity must be one of {SIMILARITIES}. Got {self.similarity!r}.")
+        if self.similarity == "cosine":
+            return _cosine_features(X, True, np.float64)
+        if X.min() < 0:
+            raise ValueError('similarity="dot" needs vectors without negative entries. Use "cosine".')
+        return X.astype(np.float64)
+
+    def _features_view(self) -> kernels.Features:
+        return kernels.Features(self._sums)
+
+    def _forget(self) -> None:
+        for name in ("_state", "_sums", "_present", "_work", "_stack", "_tree"):
+            self.__dict__.pop(name, None)
+
+    def _changed(self) -> None:
+        self._tree: Tree | None = None
+
+    def _allocate(self, capacity: int, n_features: int) -> None:
+        n_nodes = 2 * capacity  # leaves first, then as many internal nodes as they can need
+        links = [np.full(n_nodes, NO_NODE, dtype=np.int32) for _ in range(4)]
+        floats = [np.zeros(n_nodes) for _ in range(3)]
+        free = np.arange(n_nodes - 1, capacity - 1, -1, dtype=np.int32)
+        count = np.array([len(free), capacity, len(free)], dtype=np.int64)
+        n_children = np.zeros(n_nodes, dtype=np.int32)
+        nothing = np.zeros(capacity)
+        self._state = State(*links, n_children, *floats, nothing, nothing.copy(), free, count)
+        self._sums = np.zeros((n_nodes, n_features))
+        self._present = np.zeros(capacity, dtype=bool)
+        self._capacity, self._n_arrived, self._root = capacity, 0, NO_NODE
+        self._make_scratch()
+
+    def _make_scratch(self) -> None:
+        n_nodes = len(self._state.parent)
+        self._work, self._stack = make_work(n_nodes, n_nodes), kernels.make_stack(n_nodes)
+        self._work.dirty[:] = False
+
+    def _grow(self, capacity: int) -> None:
+        """Room for more leaves: internal nodes, which follow the leaves, move up."""
+        old_state, old_sums, old_present, old_dirty = self._state, self._sums, self._present, self._work.dirty
+        old_capacity, n_arrived, root = self._capacity, self._n_arrived, self._root
+        self._allocate(capacity, old_sums.shape[1])
+        shift = capacity - old_capacity
+
+        def moved(nodes: Any) -> Any:
+            return np.where(nodes >= old_capacity, nodes + shift, nodes)
+
+        place = moved(np.arange(len(old_state.parent)))
+        for name in ("parent", "first", "after", "before"):
+            getattr(self._state, name)[place] = moved(getattr(old_state, name))
+        for name in ("n_children", "size", "cross", "spread"):
+            getattr(self._state, name)[place] = getattr(old_state, name)
+        self._sums[place] = old_sums
+        self._work.dirty[place] = old_dirty
+        self._present[:old_capacity] = old_present
+        n_old_free = int(old_state.count[0])
+        added = np.arange(2 * capacity - 1, capacity + old_capacity - 1, -1)
+        free = np.concatenate([added, moved(old_state.free[:n_old_free])])
+        self._state.free[: len(free)] = free
+        self._state.count[:] = [len(free), capacity, len(free)]
+        self._n_arrived, self._root = n_arrived, int(moved(root))
+
+
+def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.isfinite(weights).all() or (weights <= 0).any():
+        raise ValueError(f"sample_weight must hold {n_rows} positive numbers. Got shape {weights.shape}.")
+    return weights

@@ -1,0 +1,142 @@
+"""Where new points belong in a tree."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora.search import _feature_kernels as feature_kernels
+from arbora.search import _graph_kernels as graph_kernels
+from arbora.search._state import DASGUPTA, make_state
+from arbora.similarity import FeatureSimilarity, Similarity
+from arbora.similarity._protocol import check_covers
+from arbora.tree import Tree
+
+NOWHERE = -1  # label of a new point that resembles no point of the tree
+
+
+def predict(
+    tree: Tree,
+    similarity: Similarity,
+    X: Any,
+    *,
+    n_clusters: int | None = None,
+    height: float | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Best place of each new point by Dasgupta's cost, as if it were inserted alone.
+
+    Parameters
+    ----------
+    tree : Tree
+    similarity : similarity
+        Of the points the tree was built from.
+    X : array-like or sparse matrix
+        New points: vectors for `cosine`, `gaussian` and `knn`; for `dense` and `graph`, one row a new point
+        with its similarity to each point of the tree, shape (m, n_leaves).
+    n_clusters, height : optional
+        A cut of the tree; then the cluster of each point is returned instead of its place.
+    n_jobs : int, optional
+        Threads; by default all cores.
+
+    Returns
+    -------
+    ndarray of int64, shape (m,)
+        The node whose upper edge the point goes on; or its label in ``tree.cut(...)``. A point whose place is
+        above the clusters gets the one it is most similar to on average, and -1 if it resembles none.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from arbora.search import predict
+    >>> X = [[0.0, 1.0], [0.1, 1.0], [1.0, 0.0], [1.0, 0.1]]
+    >>> similarity = ab.similarity.cosine(X)
+    >>> tree = ab.cluster(similarity)
+    >>> predict(tree, similarity, [[0.05, 0.9], [2.0, 0.1]], n_clusters=2)
+    array([0, 1])
+    """
+    check_covers(similarity, tree)
+    workers = n_jobs if n_jobs and n_jobs > 0 else os.cpu_count() or 1
+    if isinstance(similarity, FeatureSimilarity):
+        rows = similarity.features_of(X)
+        targets = _place_features(tree, similarity, rows, workers)
+    else:
+        rows = _similarity_rows(similarity, X)
+        targets = _place_rows(tree, similarity, rows, workers)
+    if n_clusters is None and height is None:
+        return targets
+    nodes = tree.cut_nodes(n_clusters, height=height)
+    return _labels(tree, similarity, rows, targets, nodes, tree.cut(n_clusters, height=height))
+
+
+def _similarity_rows(similarity: Similarity, X: Any) -> sp.csr_array:
+    """Similarity of new points to the old, as sparse rows."""
+    if hasattr(similarity, "query"):
+        return sp.csr_array(similarity.query(X))
+    rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(np.asarray(X, dtype=np.float64)))
+    if rows.shape[1] != similarity.n_points:
+        raise ValueError(
+            f"X must hold similarities to the {similarity.n_points} points of the tree, one row a new point. "
+            f"Got shape {rows.shape}."
+        )
+    if rows.nnz and (not np.isfinite(rows.data).all() or rows.data.min() < 0):
+        raise ValueError("X must hold finite, non-negative similarities.")
+    return rows
+
+
+def _in_threads(work_on: Any, n_rows: int, workers: int) -> None:
+    """Call work_on(first, last) for contiguous shares of the rows."""
+    bounds = np.linspace(0, n_rows, min(workers, max(1, n_rows)) + 1).astype(int)
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        list(pool.map(work_on, bounds[:-1], bounds[1:]))
+
+
+def _place_rows(tree: Tree, similarity: Similarity, rows: sp.csr_array, workers: int) -> np.ndarray:
+    state = make_state(tree, similarity.cross(tree), np.ones(tree.n_leaves), DASGUPTA)
+    targets = np.empty(rows.shape[0], dtype=np.int64)
+
+    def work_on(first: int, last: int) -> None:
+        work = graph_kernels.make_work(tree.n_leaves, len(state.parent))
+        arrays = (rows.indptr, rows.indices, rows.data)
+        graph_kernels.place_rows(state, work, tree.root, *arrays, first, last, 1.0, DASGUPTA, 1.0, targets)
+
+    _in_threads(work_on, rows.shape[0], workers)
+    return targets
+
+
+def _place_features(tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray, workers: int) -> np.ndarray:
+    state = make_state(tree, similarity.cross(tree), np.ones(tree.n_leaves), DASGUPTA)
+    features = feature_kernels.make_features(similarity.features, tree.parent, len(state.parent))
+    targets = np.empty(len(rows), dtype=np.int64)
+    new = np.ascontiguousarray(rows, dtype=np.float64)
+
+    def work_on(first: int, last: int) -> None:
+        work = graph_kernels.make_work(len(state.parent), len(state.parent))
+        stack = feature_kernels.make_stack(len(state.parent))
+        feature_kernels.place_rows(state, features, work, stack, tree.root, new, first, last, targets)
+
+    _in_threads(work_on, len(rows), workers)
+    return targets
+
+
+def _labels(
+    tree: Tree, similarity: Similarity, rows: Any, targets: np.ndarray, nodes: np.ndarray, labels: np.ndarray
+) -> np.ndarray:
+    """Cluster of each new point: that of its place, or the most similar one where the place is above them."""
+    first_leaf = tree.leaf_order[tree.leaf_start[targets]]
+    found = labels[first_leaf]
+    above = np.flatnonzero(tree.sizes[targets] > tree.sizes[nodes[found]])
+    if len(above) == 0:
+        return found
+    member = sp.csr_array((np.ones(tree.n_leaves), (np.arange(tree.n_leaves), labels)), shape=(tree.n_leaves, len(nodes)))
+    if isinstance(similarity, FeatureSimilarity):
+        weight = rows[above] @ (member.T @ similarity.features).T
+    else:
+        weight = (rows[above] @ member).toarray()
+    mean = weight / tree.sizes[nodes]
+    found[above] = np.where(mean.max(axis=1) > 0, mean.argmax(axis=1), NOWHERE)
+    return found
