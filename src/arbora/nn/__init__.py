@@ -9,6 +9,8 @@ _HOME_OF_NAME = {
     "HypHCLoss": "arbora.nn.hyphc_loss",
     "HyperbolicLogisticRegression": "arbora.nn.hyperbolic_logistic",
     "PoincareEmbedding": "arbora.nn.poincare_embedding",
+    "SoftDasgupta": "arbora.nn.soft_dasgupta",
+    "SoftTSD": "arbora.nn.soft_tsd",
 }
 
 __all__ = sorted(_HOME_OF_NAME)
