@@ -8,9 +8,15 @@ from typing import Any
 _HOME_OF_NAME = {
     "EstimateWarning": "l2h",
     "L2H": "l2h",
+    "TEMI": "temi",
+    "TURTLE": "turtle",
+    "calibration_error": "calibration",
+    "choose_n_clusters": "choose",
     "evaluate_flat": "evaluate",
     "evaluate_tree": "evaluate",
     "expand": "expand",
+    "fit_temperature": "calibration",
+    "from_estimator": "from_estimator",
 }
 
 __all__ = sorted(_HOME_OF_NAME)

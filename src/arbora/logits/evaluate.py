@@ -13,6 +13,7 @@ from arbora.metrics import (
     dendrogram_purity,
     leaf_purity,
     least_hierarchical_distance,
+    level_scores,
 )
 from arbora.tree import Tree
 
@@ -31,7 +32,7 @@ def evaluate_flat(labels: ArrayLike, y: ArrayLike) -> dict[str, float]:
     return {
         "nmi": float(normalized_mutual_info_score(y, labels)),
         "ari": float(adjusted_rand_score(y, labels)),
-        "acc": float(clustering_accuracy(y, labels)),
+        "acc": float(clustering_accuracy(labels, y)),
         "leaf_purity": leaf_purity(labels, y),
     }
 
@@ -61,8 +62,8 @@ def evaluate_tree(
     Returns
     -------
     scores : dict
-        ``nmi, ari, acc, leaf_purity, dendrogram_purity, lhd``; with `coarse` also ``levels``, a dict of the flat scores
-        at each level.
+        ``nmi, ari, acc, leaf_purity, dendrogram_purity, lhd``; with `coarse` also ``levels``, the table of
+        `arbora.metrics.level_scores`.
 
     Examples
     --------
@@ -81,10 +82,7 @@ def evaluate_tree(
     scores["lhd"] = least_hierarchical_distance(tree, leaf, y)
     if coarse is not None:
         named = coarse if isinstance(coarse, Mapping) else {"coarse": coarse}
-        scores["levels"] = {
-            name: evaluate_flat(_labels_at(tree, leaf, np.asarray(labels)), labels)
-            for name, labels in named.items()
-        }
+        scores["levels"] = level_scores(tree, named, leaf)
     return scores
 
 

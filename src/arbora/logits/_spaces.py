@@ -1,0 +1,74 @@
+"""One or more representation spaces of the same points, scaled alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from arbora.errors import MissingExtraError
+
+
+def import_torch() -> Any:
+    """PyTorch, or an error that says how to get it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError(
+            "TURTLE and TEMI need PyTorch. Install it with: pip install 'arbora[torch]'"
+        ) from error
+    return torch
+
+
+def as_spaces(estimator: Any, X: Any, *, reset: bool) -> list[NDArray[np.float32]]:
+    """Validated float32 arrays, one a space; several spaces come as a list of matrices with the same rows."""
+    if not is_several(X):
+        options = {"dtype": np.float32, "ensure_min_samples": 1}
+        spaces = [validate_data(estimator, X, reset=reset, **options)]
+        if reset:
+            estimator.n_features_per_space_ = [spaces[0].shape[1]]
+        return spaces
+    spaces = [check_array(space, dtype=np.float32, input_name=f"X[{k}]") for k, space in enumerate(X)]
+    lengths = [len(space) for space in spaces]
+    if len(set(lengths)) != 1:
+        raise ValueError(f"All spaces must describe the same points. Got {lengths} rows.")
+    widths = [space.shape[1] for space in spaces]
+    if reset:
+        estimator.n_features_per_space_ = widths
+        estimator.n_features_in_ = sum(widths)
+    elif widths != estimator.n_features_per_space_:
+        raise ValueError(
+            f"X has spaces of {widths} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_per_space_} features as input."
+        )
+    return spaces
+
+
+def is_several(X: Any) -> bool:
+    """Whether X is a list of matrices."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and all(np.ndim(space) == 2 for space in X)
+
+
+class Scaling:
+    """Centre each space and divide it by one number, so that entries have mean square 1.
+
+    Learning rates then mean the same for every space; directions keep their relative lengths.
+    """
+
+    def __init__(self, spaces: list[NDArray[np.float32]]) -> None:
+        self.means = [space.mean(axis=0, dtype=np.float64).astype(np.float32) for space in spaces]
+        self.scales = [
+            float(np.sqrt(np.mean((space - mean) ** 2, dtype=np.float64))) or 1.0
+            for space, mean in zip(spaces, self.means)
+        ]
+
+    def __call__(self, spaces: list[NDArray[np.float32]]) -> list[Any]:
+        """Scaled spaces as torch tensors."""
+        torch = import_torch()
+        return [
+            torch.from_numpy((space - mean) / np.float32(scale))
+            for space, mean, scale in zip(spaces, self.means, self.scales)
+        ]
