@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.cluster.hierarchy as sch
 from scipy.spatial.distance import pdist, squareform
 
 from arbora.errors import TooLargeError
 from arbora.tree import _kernels as kernels
+from arbora.tree import _order_kernels as order_kernels
 from arbora.tree._edit import binarize
 from arbora.tree._tree import Floats, Ints, Tree
 
-MAX_OPTIMAL_LEAVES = 20_000  # optimal ordering works on the full dissimilarity matrix: 3.2 GB at this size
+MAX_OPTIMAL_LEAVES = 5_000  # O(n^3) time and two n x n tables: 400 MB at this size
 
 
 def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
@@ -23,8 +23,9 @@ def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
     ----------
     tree : Tree
     by : {"optimal", "size"} or array-like of shape (n_leaves,)
-        - ``"optimal"``: the order that makes neighbouring leaves most alike in `data` (Bar-Joseph et al.,
-          through SciPy). In an n-ary node the children keep the neighbourhood that `binarize` gives them.
+        - ``"optimal"``: the order in which neighbouring leaves are most alike in `data`: the sum of their
+          dissimilarities is least (Bar-Joseph et al. 2001; SciPy's function of that name can miss it). In an
+          n-ary node the children keep the neighbourhood that `binarize` gives them. O(n^3).
         - ``"size"``: smaller subtrees first.
         - weights: siblings by the mean weight of their leaves, ascending.
     data : array-like or similarity, optional
@@ -80,8 +81,17 @@ def _optimal_order(tree: Tree, data: Any) -> Ints:
     condensed = _condensed(tree.n_leaves, data)
     if tree.n_leaves < 3:
         return np.arange(tree.n_leaves)
-    binary = binarize(tree.replace(height=None))
-    return sch.leaves_list(sch.optimal_leaf_ordering(binary.to_linkage(), condensed)).astype(np.int64)
+    binary = binarize(tree)
+    start, stop, children = (
+        binary.leaf_start,
+        binary.leaf_start + binary.sizes,
+        binary.child_index.reshape(-1, 2),
+    )
+    middle = np.concatenate([start[: binary.n_leaves], start[children[:, 1]]])
+    distance = squareform(condensed, checks=False)[np.ix_(binary.leaf_order, binary.leaf_order)]
+    best = order_kernels.measure_shortest_orders(distance, start, middle, stop, children)
+    positions = order_kernels.trace_shortest_order(distance, best, start, middle, stop, children)
+    return binary.leaf_order[positions]
 
 
 def _condensed(n: int, data: Any) -> Floats:
