@@ -1,25 +1,12 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from trees import chain, clades, contracted, lca_matrix, random_binary_parents, trees
+from trees import chain, clades, contracted, lca_matrix, random_binary_parents, random_tree, trees
 
-from arbora import Tree
+from arbora import Tree, metrics, similarity
 from arbora.tree import _edit_kernels as edit_kernels
-
-
-class DenseGraph:
-    """The least a similarity must offer to `compress`, by definition."""
-
-    def __init__(self, weights):
-        self.weights = weights
-        self.n_points = len(weights)
-        self.degrees = weights.sum(axis=1)
-
-    def cross(self, tree):
-        i, j = np.triu_indices(tree.n_leaves, 1)
-        where = lca_matrix(tree)[i, j] - tree.n_leaves
-        return np.bincount(where, weights=self.weights[i, j], minlength=tree.n_internal)
 
 
 def dasgupta_by_definition(tree, weights):
@@ -27,13 +14,18 @@ def dasgupta_by_definition(tree, weights):
     return (weights[i, j] * tree.sizes[lca_matrix(tree)[i, j]]).sum()
 
 
+def meeting_by_definition(tree, weights):
+    """Sum of the weights over ordered pairs by the internal node where they meet; (i, i) at i's parent."""
+    where = lca_matrix(tree)
+    np.fill_diagonal(where, tree.parent[: tree.n_leaves])
+    return np.bincount((where - tree.n_leaves).ravel(), weights=weights.ravel(), minlength=tree.n_internal)
+
+
 def divergence_by_definition(tree, weights):
-    """The sum of p log(p / q) over internal nodes, q without a leaf's pair with itself."""
-    i, j = np.triu_indices(tree.n_leaves, 1)
-    where = lca_matrix(tree)[i, j] - tree.n_leaves
+    """The sum of p log(p / q) over internal nodes."""
     degrees = weights.sum(axis=1) / weights.sum()
-    p = np.bincount(where, weights=weights[i, j], minlength=tree.n_internal) / weights[i, j].sum()
-    q = np.bincount(where, weights=2 * degrees[i] * degrees[j], minlength=tree.n_internal)
+    p = meeting_by_definition(tree, weights / weights.sum())
+    q = meeting_by_definition(tree, np.outer(degrees, degrees))
     return (p[p > 0] * np.log(p[p > 0] / q[p > 0])).sum()
 
 
@@ -45,6 +37,10 @@ def random_weights(n, seed):
     return weights + weights.T
 
 
+def as_graph(weights):
+    return similarity.graph(sp.csr_array(weights))
+
+
 @pytest.mark.parametrize(
     ("objective", "value", "sign"),
     [("dasgupta", dasgupta_by_definition, 1), ("tsd", divergence_by_definition, -1)],
@@ -52,7 +48,7 @@ def random_weights(n, seed):
 @given(tree=trees(min_leaves=3, max_leaves=10, unary=0.1), seed=st.integers(0, 999))
 def test_each_contraction_is_the_best_single_one(objective, value, sign, tree, seed):
     weights = random_weights(tree.n_leaves, seed)
-    graph = DenseGraph(weights)
+    graph = as_graph(weights)
     while tree.n_internal > 1:
         options = [sign * value(contracted(tree, v), weights) for v in range(tree.n_leaves, tree.root)]
         small = tree.compress(tree.n_internal - 1, graph, objective)
@@ -67,11 +63,33 @@ def test_contracting_at_once_equals_contracting_one_at_a_time(objective, tree, s
     value = dasgupta_by_definition if objective == "dasgupta" else divergence_by_definition
     stepwise = tree
     for k in range(tree.n_internal - 1, 0, -1):
-        stepwise = stepwise.compress(k, DenseGraph(weights), objective)
-        at_once = tree.compress(k, DenseGraph(weights), objective)
+        stepwise = stepwise.compress(k, as_graph(weights), objective)
+        at_once = tree.compress(k, as_graph(weights), objective)
         assert at_once.n_internal == k
         assert clades(at_once) <= clades(tree)
         assert value(at_once, weights) == pytest.approx(value(stepwise, weights), abs=1e-9)
+
+
+def test_with_self_loops_the_loss_is_that_of_the_metric():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        tree = random_tree(9, rng)
+        rows, cols = np.append(rng.integers(0, 9, (2, 20)), [[1, 5], [1, 5]], axis=1)
+        graph = similarity.graph((rows, cols), n_points=9)
+        contractions = [contracted(tree, v) for v in range(tree.n_leaves, tree.root)]
+        after = [metrics.tree_sampling_divergence(option, graph) for option in contractions]
+        small = tree.compress(tree.n_internal - 1, graph, "tsd")
+        assert metrics.tree_sampling_divergence(small, graph) == pytest.approx(max(after))
+
+
+@given(trees(max_leaves=10, unary=0.2), st.integers(0, 99))
+def test_meetings_equal_their_definition(tree, seed):
+    mass = np.random.default_rng(seed).random(tree.n_leaves)
+    found = edit_kernels.count_meetings(tree.parent, mass, True)[tree.n_leaves :]
+    if tree.n_internal:
+        assert np.allclose(found, meeting_by_definition(tree, np.outer(mass, mass)))
+    apart = edit_kernels.count_meetings(tree.parent, mass, False)
+    assert apart.sum() == pytest.approx(mass.sum() ** 2 - (mass**2).sum())
 
 
 @given(trees(min_leaves=3, max_leaves=12, heights=True), st.booleans())
@@ -140,7 +158,7 @@ def test_the_heap_returns_its_entries_in_order(values):
         ({"n_internal": 2, "objective": "cost"}, ValueError, "'dasgupta' or 'tsd'"),
         ({"n_internal": 2, "objective": "tsd"}, ValueError, "needs similarity"),
         ({"n_internal": 2, "similarity": np.eye(4)}, TypeError, "cross"),
-        ({"n_internal": 2, "similarity": DenseGraph(np.ones((3, 3)))}, ValueError, "3 points"),
+        ({"n_internal": 2, "similarity": as_graph(random_weights(3, 0))}, ValueError, "3 points"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(arguments, error, message):

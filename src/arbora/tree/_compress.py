@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from arbora.tree import _edit_kernels as edit_kernels
-from arbora.tree import _kernels as kernels
 from arbora.tree._cut import joining_heights
 from arbora.tree._edit import keep_internal
 from arbora.tree._tree import Floats, Tree
@@ -31,8 +30,9 @@ def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str
     objective : {"dasgupta", "tsd"}
         - ``"dasgupta"``: cross(v) * (leaves below p - leaves below v) is added to the Dasgupta cost.
         - ``"tsd"``: the tree sampling divergence, the sum of p log(p / q) over internal nodes, falls, because
-          p (share of the edge weight that meets at a node) and q (the same for pairs drawn by degree, a
-          leaf's pair with itself left out) add up in the merged node.
+          p (share of the edge weight that meets at a node) and q (the same for pairs drawn by degree; a leaf
+          drawn twice meets at its parent, as in `arbora.metrics.tree_sampling_divergence`) add up in the
+          merged node.
 
     Returns
     -------
@@ -81,28 +81,21 @@ def _check_similarity(tree: Tree, similarity: Any, objective: str) -> None:
 
 def _pair_weights(tree: Tree, similarity: Any) -> tuple[Floats, Floats]:
     """Per node: weight of the pairs that meet there, and what each unit of it costs."""
-    weight = np.zeros(tree.n_nodes)
     if similarity is not None:
+        weight = np.zeros(tree.n_nodes)
         weight[tree.n_leaves :] = similarity.cross(tree)
         return weight, tree.sizes.astype(np.float64)
-    weight[tree.n_leaves :] = _pairs_meeting(tree, tree.sizes.astype(np.float64)) / 2
     level = joining_heights(tree)
     level[: tree.n_leaves] = 0.0
-    return weight, np.where(np.isfinite(level), level, 0.0)
+    pairs = edit_kernels.count_meetings(tree.parent, np.ones(tree.n_leaves), False) / 2
+    return pairs, np.where(np.isfinite(level), level, 0.0)
 
 
 def _sampling_shares(tree: Tree, graph: Any) -> tuple[Floats, Floats]:
     """Per node: p from edges, q from degrees. Constant factors do not change which loss is least."""
-    p, q, mass = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
-    cross = np.asarray(graph.cross(tree), dtype=np.float64)
-    p[tree.n_leaves :] = cross / max(cross.sum(), np.finfo(float).tiny)
+    p = np.zeros(tree.n_nodes)
+    p[tree.n_leaves :] = graph.cross(tree)
     degrees = np.asarray(graph.degrees, dtype=np.float64)
-    mass[: tree.n_leaves] = degrees / max(degrees.sum(), np.finfo(float).tiny)
-    q[tree.n_leaves :] = _pairs_meeting(tree, kernels.sum_to_root(tree.parent, mass))
-    return p, q
-
-
-def _pairs_meeting(tree: Tree, mass: Floats) -> Floats:
-    """Per internal node, the sum of mass_i * mass_j over the ordered pairs of leaves whose LCA it is."""
-    within_children = np.bincount(tree.parent[:-1], weights=mass[:-1] ** 2, minlength=tree.n_nodes)
-    return np.maximum(mass[tree.n_leaves :] ** 2 - within_children[tree.n_leaves :], 0.0)
+    tiny = np.finfo(np.float64).tiny  # a graph without edges has no shares to lose
+    q = edit_kernels.count_meetings(tree.parent, degrees / max(degrees.sum(), tiny), True)
+    return p / max(p.sum(), tiny), q
