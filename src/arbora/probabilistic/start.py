@@ -24,6 +24,8 @@ def model_of_tree(tree: Tree, dtype=np.float64) -> Model:
            [0., 0.]])
     """
     n = tree.n_leaves
+    if n == 1:  # such a tree has no internal node, the model has one
+        return binary_model(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), dtype)
     return binary_model(tree.parent[:n] - n, tree.parent[n:] - n, dtype)
 
 
@@ -40,6 +42,8 @@ def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tup
         Which internal node of the model each internal node of the tree is.
     """
     n, k = len(leaf_parent), len(parent)
+    if n == 1:
+        return Tree([-1], 1), np.zeros(0, dtype=np.int64)
     n_children = np.bincount(leaf_parent, minlength=k)
     for node in range(k - 1):
         if n_children[node] > 0:

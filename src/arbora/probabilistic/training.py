@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -140,10 +141,10 @@ def save_checkpoint(path, progress: Progress) -> None:
 def load_checkpoint(path, n_leaves: int) -> Progress:
     """Read what `save_checkpoint` wrote."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             saved = {key: file[key] for key in file.files}
         progress = _progress_from(saved)
-    except (KeyError, ValueError, OSError, EOFError) as problem:
+    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as problem:
         if isinstance(problem, FileNotFoundError):
             raise
         raise FormatError(

@@ -1,0 +1,81 @@
+"""Words that describe the internal nodes of a tree over documents (FPH, Table 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora.tree import Tree
+
+
+def topic_words(
+    tree: Tree,
+    counts,
+    words: Sequence[str] | None = None,
+    *,
+    n_words: int = 3,
+    max_depth: int = 2,
+    distinct: bool = True,
+) -> dict[int, list]:
+    """The most frequent words below each internal node of the upper levels.
+
+    A word shown at a node is left out below it, so that lower nodes show what is special about them.
+
+    Parameters
+    ----------
+    tree : Tree
+        Over the documents.
+    counts : sparse matrix or array, shape (n_documents, n_words)
+        How often each word occurs (or whether it does).
+    words : sequence of str, optional
+        Names of the columns; without it, columns are returned.
+    n_words : int
+        Words a node.
+    max_depth : int
+        Nodes down to this depth (the root has 0).
+    distinct : bool
+        Rank words by how much more often they occur below the node than below its parent (frequency times the
+        logarithm of that ratio) rather than by frequency alone. The root is always by frequency.
+
+    Returns
+    -------
+    dict of int to list
+        Node of the tree to its words, the root first.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> tree = Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4)
+    >>> counts = [[3, 2, 0], [3, 1, 0], [3, 0, 2], [3, 0, 1]]
+    >>> topic_words(tree, counts, ["the", "cat", "dog"], n_words=1)
+    {6: ['the'], 5: ['dog'], 4: ['cat']}
+    """
+    counts = sp.csr_array(counts, dtype=np.float64)
+    if counts.shape[0] != tree.n_leaves:
+        raise ValueError(f"counts must have one row a leaf, {tree.n_leaves}. Got shape {counts.shape}.")
+    if words is not None and len(words) != counts.shape[1]:
+        raise ValueError(f"words must name the {counts.shape[1]} columns of counts. Got {len(words)} words.")
+    shown: dict[int, np.ndarray] = {}
+    excluded: dict[int, set] = {}
+    shares: dict[int, np.ndarray] = {}
+    for node in range(tree.root, tree.n_leaves - 1, -1):  # parents before children
+        if tree.depths[node] > max_depth:
+            continue
+        above = int(tree.parent[node])
+        shares[node] = np.asarray(counts[tree.leaves(node)].mean(axis=0)).ravel()
+        hidden = excluded.get(above, set()) | set(shown.get(above, np.zeros(0, np.int64)).tolist())
+        value = _value(shares[node], shares.get(above) if distinct else None)
+        value[list(hidden)] = -np.inf
+        order = np.argsort(-value, kind="stable")[:n_words]
+        shown[node] = order[value[order] > 0]
+        excluded[node] = hidden
+    return {node: [int(c) if words is None else words[c] for c in top] for node, top in shown.items()}
+
+
+def _value(share, parent_share):
+    if parent_share is None:
+        return share.copy()
+    ratio = np.divide(share, parent_share, out=np.ones_like(share), where=parent_share > 0)
+    return share * np.log(np.maximum(ratio, 1e-12))

@@ -1,0 +1,270 @@
+"""The estimator: inputs, starts, never worse than the start, sampling, checkpoints, callbacks."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+import arbora as ab
+from arbora.errors import FormatError
+from arbora.probabilistic import small_hsbm
+from arbora.probabilistic.start import STARTS, start_tree
+
+GRAPH = small_hsbm(0)
+SIMILARITY = ab.similarity.graph(GRAPH.adjacency)
+QUICK = {"n_internal": 16, "max_epochs": 15, "random_state": 0, "n_jobs": 1}
+
+
+def start_score(objective, init="average", n_internal=16):
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    tree = start_tree(SIMILARITY, init, n_internal, objective, np.random.default_rng(seed))
+    if objective == "tsd":
+        return -ab.metrics.tree_sampling_divergence(tree, SIMILARITY)
+    return ab.metrics.dasgupta_cost(tree, SIMILARITY, normalize=True)
+
+
+def loss_of(model):
+    return -model.score_ if model.objective == "tsd" else model.score_
+
+
+@pytest.mark.parametrize("objective", ["dasgupta", "tsd"])
+@pytest.mark.parametrize("relaxation", ["expected", "soft", "straight-through"])
+def test_training_never_returns_a_worse_tree_than_it_started_from(objective, relaxation):
+    model = ab.FPH(objective=objective, relaxation=relaxation, **QUICK).fit(GRAPH.adjacency)
+    assert loss_of(model) <= start_score(objective) + 1e-12
+    assert model.tree_.n_leaves == 100
+    assert model.tree_.n_internal <= 16
+
+
+def test_defaults_improve_on_the_start_and_find_the_communities():
+    model = ab.FPH(32, max_epochs=60, n_clusters=8, random_state=0).fit(GRAPH.adjacency)
+    assert model.score_ < start_score("dasgupta", n_internal=32)
+    assert adjusted_rand_score(model.labels_, GRAPH.levels[2]) > 0.4
+    assert model.best_epoch_ > 0
+    assert model.score_ == pytest.approx(model.history_[:, 2].min())
+
+
+@pytest.mark.parametrize("init", STARTS)
+def test_every_start_gives_a_tree_and_a_model(init):
+    model = ab.FPH(init=init, **QUICK).fit(GRAPH.adjacency)
+    assert loss_of(model) <= start_score("dasgupta", init) + 1e-9
+    np.testing.assert_allclose(model.A_.sum(axis=1), 1.0, atol=1e-9)
+    assert model.A_.shape == (100, model.n_internal_)
+    assert model.B_.shape == (model.n_internal_, model.n_internal_)
+
+
+@pytest.mark.parametrize("optimizer", ["softmax", "embedding"])
+@pytest.mark.parametrize("relaxation", ["soft", "expected"])
+def test_unconstrained_parameters_train(optimizer, relaxation):
+    model = ab.FPH(optimizer=optimizer, relaxation=relaxation, objective="tsd", **QUICK).fit(GRAPH.adjacency)
+    assert loss_of(model) <= start_score("tsd") + 1e-12
+    losses = model.history_[1:, 1]
+    assert np.isfinite(losses).all()
+    if relaxation == "soft":
+        assert losses[-1] < losses[0]
+
+
+def test_started_from_a_given_tree_it_is_not_worse_than_that_tree():
+    searched = ab.refine(start_tree(SIMILARITY, "average", 99, "dasgupta", None), SIMILARITY, random_state=0)
+    given = searched.compress(16, SIMILARITY)
+    model = ab.FPH(init=searched, **QUICK).fit(GRAPH.adjacency)
+    assert model.score_ <= ab.metrics.dasgupta_cost(given, SIMILARITY, normalize=True) + 1e-12
+
+
+def test_refinement_does_not_make_it_worse_and_keeps_the_number_of_nodes():
+    plain = ab.FPH(**QUICK).fit(GRAPH.adjacency)
+    refined = ab.FPH(refine=True, **QUICK).fit(GRAPH.adjacency)
+    assert refined.score_ <= plain.score_
+    assert refined.tree_.n_internal <= 16
+
+
+def test_all_forms_of_a_graph_give_the_same_tree():
+    rows, cols = sp.triu(GRAPH.adjacency, 1).nonzero()
+    network = nx.Graph(zip(rows.tolist(), cols.tolist()))
+    ordered = nx.Graph()
+    ordered.add_nodes_from(range(100))
+    ordered.add_edges_from(network.edges)
+    forms = [GRAPH.adjacency, SIMILARITY, (rows, cols), ordered, sp.coo_matrix(GRAPH.adjacency)]
+    trees = [ab.FPH(**QUICK).fit(form).tree_ for form in forms]
+    assert all(tree == trees[0] for tree in trees)
+
+
+def test_directed_edges_are_added_up():
+    directed = sp.csr_array(([1.0, 1.0, 1.0], ([0, 1, 1], [1, 0, 2])), shape=(3, 3))
+    model = ab.FPH(**QUICK).fit(directed)
+    assert model.similarity_.pairs([0, 1], [1, 2]).tolist() == [2.0, 1.0]
+    assert ab.FPH(directed="max", **QUICK).fit(directed).similarity_.pairs([0], [1]).tolist() == [1.0]
+
+
+def test_several_components_are_kept_apart():
+    block = np.ones((4, 4)) - np.eye(4)
+    model = ab.FPH(n_clusters=2, **{**QUICK, "n_internal": 3}).fit(sp.csr_array(np.kron(np.eye(2), block)))
+    assert adjusted_rand_score(model.labels_, [0] * 4 + [1] * 4) == 1.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_tiny_graphs_have_a_tree(n):
+    adjacency = sp.csr_array(np.ones((n, n)) - np.eye(n))
+    model = ab.FPH(n_clusters=1, **QUICK).fit(adjacency)
+    assert model.tree_.n_leaves == n
+    assert model.labels_.tolist() == [0] * n
+    assert len(model.sample_trees(2, 0)) == 2
+
+
+def test_a_graph_without_edges_has_a_tree_and_no_score():
+    model = ab.FPH(**QUICK).fit(sp.csr_array((5, 5)))
+    assert model.tree_.n_leaves == 5
+    assert np.isnan(model.score_)
+
+
+def test_batches_train_too():
+    model = ab.FPH(batch_size=30, batch_limit=60, evaluate_every=5, **{**QUICK, "max_epochs": 40}).fit(GRAPH.adjacency)
+    assert model.score_ <= start_score("dasgupta") + 1e-12
+    assert model.history_[:, 0].tolist() == list(range(0, 41, 5))
+
+
+def test_the_elbow_chooses_among_powers_of_two():
+    model = ab.FPH(**{**QUICK, "n_internal": "elbow"}).fit(GRAPH.adjacency)
+    assert list(model.elbow_) == [8, 16, 32, 64]
+    assert model.n_internal_ <= 64
+    losses = list(model.elbow_.values())
+    assert losses[-1] < losses[0]
+
+
+def test_sampled_trees_follow_the_model():
+    model = ab.FPH(init="random", **QUICK).fit(GRAPH.adjacency)
+    assert model.A_.nnz > 100  # not yet one tree
+    trees = model.sample_trees(30, random_state=1)
+    assert all(tree.n_leaves == 100 for tree in trees)
+    assert len({tree.parent.tobytes() for tree in trees}) > 1
+    assert trees[0] == model.sample_trees(1, random_state=1)[0]
+
+
+def test_leaf_support_is_a_probability_and_certain_at_the_root():
+    model = ab.FPH(init="random", **QUICK).fit(GRAPH.adjacency)
+    support = model.leaf_support()
+    np.testing.assert_allclose(support, model.A_.max(axis=1).toarray().ravel())
+    np.testing.assert_allclose(model.leaf_support(model.tree_.root), 1.0, atol=1e-9)
+    inner = model.tree_.n_leaves
+    members = np.isin(np.arange(100), model.tree_.leaves(inner))
+    assert model.leaf_support(inner)[members].min() > 0
+    with pytest.raises(ValueError, match="internal node"):
+        model.leaf_support(3)
+
+
+def test_stopped_and_resumed_training_ends_as_if_it_had_run_through(tmp_path):
+    path = tmp_path / "fph.npz"
+    whole = ab.FPH(**QUICK).fit(GRAPH.adjacency)
+    ab.FPH(checkpoint=path, **{**QUICK, "max_epochs": 6}).fit(GRAPH.adjacency)
+    resumed = ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
+    assert resumed.tree_ == whole.tree_
+    assert (resumed.B_ == whole.B_).all()
+    np.testing.assert_array_equal(resumed.history_, whole.history_)
+
+
+def test_a_truncated_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "fph.npz"
+    ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(FormatError, match="checkpoint"):
+        ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
+
+
+def test_a_checkpoint_of_another_graph_is_refused(tmp_path):
+    path = tmp_path / "fph.npz"
+    ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
+    with pytest.raises(ValueError, match="100 nodes"):
+        ab.FPH(checkpoint=path, **QUICK).fit(small_hsbm(0).adjacency[:50][:, :50])
+
+
+def test_a_callback_sees_every_epoch_and_can_stop():
+    seen = []
+    ab.FPH(callback=lambda progress: seen.append(progress.epoch) or progress.epoch == 4, **QUICK).fit(GRAPH.adjacency)
+    assert seen == [1, 2, 3, 4]
+
+
+class Listener:
+    """A scikit-learn callback that stops after three epochs."""
+
+    def __init__(self):
+        self.labels = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        if context.task_name == "epoch":
+            self.labels.append(fitted_estimator.labels_)
+        return len(self.labels) >= 3
+
+    def teardown(self, estimator, context):
+        pass
+
+
+def test_scikit_learn_callbacks_are_served():
+    listener = Listener()
+    model = ab.FPH(**QUICK).set_callbacks(listener).fit(GRAPH.adjacency)
+    assert model.n_epochs_ == 3
+    assert [len(labels) for labels in listener.labels] == [100] * 3
+
+
+def test_patience_ends_training():
+    model = ab.FPH(init=GRAPH.tree, **{**QUICK, "n_internal": 20, "max_epochs": 200}, patience=5).fit(GRAPH.adjacency)
+    assert model.n_epochs_ == model.best_epoch_ + 5
+
+
+def test_the_number_of_threads_does_not_change_the_result():
+    one = ab.FPH(**QUICK).fit(GRAPH.adjacency)
+    three = ab.FPH(**{**QUICK, "n_jobs": 3}).fit(GRAPH.adjacency)
+    assert one.tree_ == three.tree_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_internal": 0}, "n_internal"),
+        ({"n_internal": "many"}, "elbow"),
+        ({"objective": "cost"}, "objective"),
+        ({"relaxation": "hard"}, "relaxation"),
+        ({"optimizer": "adam"}, "optimizer"),
+        ({"init": "kmeans"}, "init"),
+        ({"init": GRAPH.tree.subtree(GRAPH.tree.root - 1)}, "100 nodes"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"learning_rate": (0.1, 0.1, 0.1)}, "learning_rate"),
+        ({"max_epochs": 0}, "max_epochs"),
+        ({"n_clusters": 101}, "n_clusters"),
+        ({"batch_size": 10, "optimizer": "softmax"}, "batch_size"),
+        ({"checkpoint": "x.npz", "optimizer": "softmax"}, "checkpoint"),
+        ({"directed": "first"}, "directed"),
+        ({"dtype": "float16"}, "dtype"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ab.FPH(**{**QUICK, **parameters}).fit(GRAPH.adjacency)
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (sp.csr_array(np.array([[0.0, np.nan], [np.nan, 0.0]])), "finite"),
+        (sp.csr_array(np.array([[0.0, -1.0], [-1.0, 0.0]])), "negative"),
+        (np.ones((5, 5)) - np.eye(5), "csr_array"),
+        (([0, 1], [1]), "equally long"),
+    ],
+)
+def test_wrong_graphs_are_refused(graph, message):
+    with pytest.raises(ValueError, match=message):
+        ab.FPH(**QUICK).fit(graph)
+
+
+def test_vectors_become_a_graph_of_neighbours():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (30, 4)), rng.normal(10, 1, (30, 4))])
+    model = ab.FPH(**QUICK).fit(X)
+    assert adjusted_rand_score(model.labels_, [0] * 30 + [1] * 30) == 1.0
+    assert model.n_features_in_ == 4
