@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 _HOME_OF_NAME = {
+    "GHHCLoss": "arbora.nn.ghhc_loss",
     "HypHCLoss": "arbora.nn.hyphc_loss",
     "HyperbolicLogisticRegression": "arbora.nn.hyperbolic_logistic",
     "PoincareEmbedding": "arbora.nn.poincare_embedding",
