@@ -22,6 +22,9 @@ class ShrinkingGraph(NamedTuple):
 
     end: NDArray[np.int32]  # cluster a half-edge starts from; NOTHING once the edge is gone
     key: NDArray[np.float64]  # priority in the heap, never below the true one
+    rank: NDArray[
+        np.int32
+    ]  # breaks ties, smaller first: the node of the far cluster, never above the true one
     child: NDArray[np.int32]
     sibling: NDArray[np.int32]
     before: NDArray[np.int32]  # previous sibling, or the parent of a first child
@@ -35,9 +38,7 @@ class ShrinkingGraph(NamedTuple):
 @njit(cache=True)
 def comes_first(graph, x, y):
     """Whether half-edge x beats y: larger key, then the older cluster at its far end."""
-    if graph.key[x] != graph.key[y]:
-        return graph.key[x] > graph.key[y]
-    return graph.label[graph.end[x ^ 1]] < graph.label[graph.end[y ^ 1]]
+    return graph.key[x] > graph.key[y] or (graph.key[x] == graph.key[y] and graph.rank[x] < graph.rank[y])
 
 
 @njit(cache=True)
@@ -96,6 +97,7 @@ def pop(graph, cluster):
 def raise_key(graph, half, key):
     """Give a half-edge a larger key."""
     graph.key[half] = key
+    graph.rank[half] = graph.label[graph.end[half ^ 1]]
     cluster = graph.end[half]
     above = graph.before[half]
     if above == NOTHING:

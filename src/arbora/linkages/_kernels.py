@@ -64,10 +64,12 @@ def start_graph(end, weight, n_points, mass, method):
     while n_slots < n_half:
         n_slots *= 2
     key = np.empty(n_half, dtype=np.float64)
+    rank = np.empty(n_half, dtype=np.int32)
     sibling = np.empty(n_half, dtype=np.int32)
     top = np.full(n_points, NOTHING, dtype=np.int32)
     for half in range(n_half):
         key[half] = weight[half >> 1]
+        rank[half] = end[half ^ 1]
         if method == AVERAGE:
             key[half] /= mass[end[half ^ 1]]
         sibling[half] = top[end[half]]
@@ -75,6 +77,7 @@ def start_graph(end, weight, n_points, mass, method):
     graph = ShrinkingGraph(
         end,
         key,
+        rank,
         np.full(n_half, NOTHING, dtype=np.int32),
         sibling,
         np.full(n_half, NOTHING, dtype=np.int32),
@@ -102,7 +105,7 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
     """Bring the truly best half-edge of a cluster to the top of its heap and return it, or NOTHING.
 
     Stored keys are never below the true ones (all linkages here are reducible: a merged cluster is no closer
-    than the closer of its parts), so a top whose key is true is the best.
+    than the closer of its parts), stored ranks never above: a top whose key and rank are true is the best.
     """
     while graph.top[cluster] != NOTHING:
         half = graph.top[cluster]
@@ -111,7 +114,8 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
             degree[cluster] -= 1
             continue
         key = true_key(graph, mass, size, pairs, method, half)
-        if key == graph.key[half]:
+        rank = graph.label[graph.end[half ^ 1]]
+        if key == graph.key[half] and rank == graph.rank[half]:
             return half
         pop(graph, cluster)
         if key < 0:
@@ -119,6 +123,7 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
             degree[cluster] -= 1
         else:
             graph.key[half] = key
+            graph.rank[half] = rank
             graph.top[cluster] = meld(graph, graph.top[cluster], half)
     return NOTHING
 
@@ -172,6 +177,7 @@ def move_edges(graph, mass, size, pairs, method, gone, into):
         else:
             graph.end[half] = into
             graph.key[half] = true_key(graph, mass, size, pairs, method, half)
+            graph.rank[half] = graph.label[far]
             graph.top[into] = meld(graph, graph.top[into], half)
             file_edge(graph, edge)
 
@@ -181,8 +187,9 @@ def agglomerate(end, weight, mass, method):
     """Merges along nearest-neighbour chains.
 
     Consumes `end`, `weight` and `mass`. Returns (left, right, similarity): merge t joins nodes left[t] and
-    right[t] into node n_points + t; parts without an edge between them stay apart. The half-edges of the
-    cluster with fewer of them move, so each moves O(log n) times.
+    right[t] into node n_points + t; parts without an edge between them stay apart. Chains start from the
+    oldest cluster, and among equally near ones the oldest is taken, as scikit-network does. The half-edges of
+    the cluster with fewer of them move, so each moves O(log n) times.
     """
     n_points = mass.shape[0]
     graph = start_graph(end, weight, n_points, mass, method)
@@ -196,16 +203,19 @@ def agglomerate(end, weight, mass, method):
     similarity = np.empty(n_points - 1, dtype=np.float64)
     chain = np.empty(n_points, dtype=np.int32)
     on_chain = np.zeros(n_points, dtype=np.bool_)
+    holder = np.arange(2 * n_points - 1).astype(np.int32)  # the cluster that is, or was, each node
     n_chain, n_merges, start = 0, 0, 0
     while True:
         if n_chain == 0:
-            while start < n_points and graph.top[start] == NOTHING:
+            while start < n_points + n_merges and (
+                graph.label[holder[start]] != start or graph.top[holder[start]] == NOTHING
+            ):
                 start += 1
-            if start == n_points:
+            if start == n_points + n_merges:
                 break
-            chain[0] = start
+            chain[0] = holder[start]
             n_chain = 1
-            on_chain[start] = True
+            on_chain[chain[0]] = True
         tip = chain[n_chain - 1]
         half = settle_top(graph, mass, size, pairs, method, tip, degree)
         if half == NOTHING:  # only at the start of a chain, or when rounding closed off its last edge
@@ -231,6 +241,7 @@ def agglomerate(end, weight, mass, method):
         mass[into] += mass[gone]
         size[into] += size[gone]
         graph.label[into] = n_points + n_merges
+        holder[n_points + n_merges] = into
         move_edges(graph, mass, size, pairs, method, gone, into)
         degree[into] += degree[gone]
         on_chain[tip] = False

@@ -47,6 +47,5 @@ def refuse_if_too_large(n_bytes: int, what: str, instead: str) -> None:
     available = available_memory()
     if available is not None and n_bytes > _SHARE * available:
         raise TooLargeError(
-            f"{what} would take {n_bytes / 2**30:.3g} GiB of memory, and {available / 2**30:.3g} GiB are free. "
-            f"{instead}"
+            f"{what} take {n_bytes / 2**30:.3g} GiB; {available / 2**30:.3g} GiB are free. {instead}"
         )

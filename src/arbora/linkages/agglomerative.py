@@ -28,7 +28,7 @@ _WITHOUT_MATRIX = ("single", "centroid", "median", "ward")  # fastcluster works 
 _EUCLIDEAN_ONLY = ("centroid", "median", "ward")
 _VALUES_PER_BLOCK = 1 << 22
 _INSTEAD = (
-    "Use arbora.cluster(X) or arbora.linkage(arbora.similarity.knn(X)), which need memory in proportion to n; "
+    "Use arbora.cluster(X) or arbora.linkage(arbora.similarity.knn(X)), which need memory proportional to n; "
     "for vectors also method='ward' or 'single'."
 )
 

@@ -44,8 +44,8 @@ def birch(X: Any, *, threshold: float | None = None, branching_factor: int = 50)
     rows = checked_vectors(X)
     if threshold is None:
         threshold = _small_distance(rows)
-    elif not np.isfinite(threshold) or threshold < 0:
-        raise ValueError(f"threshold must be a number of at least 0. Got {threshold!r}.")
+    elif not np.isfinite(threshold) or threshold <= 0:
+        raise ValueError(f"threshold must be a positive number. Got {threshold!r}.")
     if isinstance(branching_factor, bool) or not isinstance(branching_factor, int) or branching_factor < 2:
         raise ValueError(f"branching_factor must be a whole number of at least 2. Got {branching_factor!r}.")
     if len(rows) == 1:
@@ -62,7 +62,7 @@ def _small_distance(rows: NDArray[np.float64]) -> float:
     if len(sample) < 2:
         return 0.5
     distance = NearestNeighbors(n_neighbors=1).fit(sample).kneighbors()[0]
-    return float(np.median(distance)) / 2
+    return float(np.median(distance)) / 2 or np.finfo(np.float64).tiny  # 0: only duplicates are grouped
 
 
 def _groups_of_features(model: Any) -> tuple[list[int], NDArray[np.int64]]:

@@ -15,10 +15,10 @@ from threadpoolctl import threadpool_limits
 from arbora.similarity import _knn_kernels as kernels
 
 EXACT_UP_TO = 20_000  # rows; beyond, only nearby cells are searched
-MOST_CELLS = 16  # searched for a row
+MOST_CELLS = 24  # searched for a row
 GOOD_RECALL = 0.97  # share of a sample's neighbours within the cells searched: no need to search more
-FAIR_RECALL = 0.8  # one pass over neighbours of neighbours does; below, two
 _SAMPLED_ROWS = 256
+_CELLS_PER_ROOT = 2  # times sqrt(n)
 _LARGEST_CELL = 4  # times the mean
 _ROWS_AT_ONCE = 1024
 _KMEANS_STEPS = 6
@@ -68,7 +68,7 @@ class NeighbourIndex:
         return ((X - self.shift) / self.scale).astype(self.dtype)
 
     def _sort_into_cells(self, X: NDArray[np.float32], seed: int, n_threads: int) -> None:
-        n_cells = int(np.sqrt(len(X)))
+        n_cells = int(_CELLS_PER_ROOT * np.sqrt(len(X)))
         self.centres = _kmeans_centres(X, n_cells, seed, n_threads)
         cell = _nearest_centres(X, self.centres, n_threads)
         self.order = np.argsort(cell, kind="stable")
@@ -95,7 +95,7 @@ class NeighbourIndex:
         n_threads = effective_n_jobs(n_jobs)
         _in_threads(search_cell, range(n_cells), n_threads)
         if not self.is_exact:
-            who = self._improved(who, (recall < GOOD_RECALL) + (recall < FAIR_RECALL), n_threads)
+            who = self._improved(who, int(recall < GOOD_RECALL), n_threads)
             self._complete(who, self.rows, np.arange(len(who)))
         distance = kernels.measure_and_sort(self.rows, self.rows, who)
         points, distances = np.empty(who.shape, dtype=np.int64), np.empty(who.shape)
@@ -194,6 +194,25 @@ class NeighbourIndex:
             _in_threads(lambda p: improve(bounds[p], bounds[p + 1], improved), range(n_threads), n_threads)  # noqa: B023
             who = improved
         return who
+
+
+class SparseIndex:
+    """The same for sparse rows too wide to be made dense, through scikit-learn's brute force."""
+
+    def __init__(self, X: Any) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self.model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(X)
+
+    def neighbours(self, n_neighbors: int, n_jobs: int | None = None) -> tuple[NDArray, NDArray]:
+        """Neighbours of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
+        distance, points = self.model.set_params(n_jobs=n_jobs).kneighbors(n_neighbors=n_neighbors)
+        return points, distance
+
+    def query(self, X: Any, n_neighbors: int, n_jobs: int | None = None) -> tuple[NDArray, NDArray]:
+        """Neighbours of new vectors among the points: (points int64[m, k], distances float64[m, k])."""
+        distance, points = self.model.set_params(n_jobs=n_jobs).kneighbors(X, n_neighbors=n_neighbors)
+        return points, distance
 
 
 def _in_threads(work: Callable[[Any], None], items: Any, n_threads: int) -> None:

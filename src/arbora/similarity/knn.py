@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora.similarity import _knn_kernels as kernels
-from arbora.similarity._neighbours import EXACT_UP_TO, NeighbourIndex
+from arbora.similarity._neighbours import EXACT_UP_TO, NeighbourIndex, SparseIndex
 from arbora.similarity._protocol import check_finite
 from arbora.similarity.features import checked_vectors
 from arbora.similarity.graph import GraphSimilarity
@@ -18,6 +18,7 @@ METRICS = ("euclidean", "cosine")
 WEIGHTS = ("fuzzy", "heat", "binary")
 _SMALLEST_WEIGHT = np.float32(1e-12)  # an edge of the graph never vanishes by underflow
 _SPARSE_RANK = 128  # dimensions to which sparse vectors are reduced
+_DENSE_VALUES = 20_000_000  # sparse rows with fewer values, zeros included, are made dense
 
 
 class KnnSimilarity(GraphSimilarity):
@@ -34,7 +35,11 @@ class KnnSimilarity(GraphSimilarity):
     """
 
     def __init__(
-        self, csr: sp.csr_array, index: NeighbourIndex | None, space: _Space, weighting: _Weighting
+        self,
+        csr: sp.csr_array,
+        index: NeighbourIndex | SparseIndex | None,
+        space: _Space,
+        weighting: _Weighting,
     ) -> None:
         super().__init__(csr)
         self._index = index
@@ -63,7 +68,7 @@ class KnnSimilarity(GraphSimilarity):
         k = self.n_neighbors if n_neighbors is None else _checked_count(n_neighbors, self.n_points)
         new = self._space.place(X)
         if self._index is None:  # a single point: it is everybody's neighbour
-            return sp.csr_array(np.ones((len(new), 1), dtype=np.float32))
+            return sp.csr_array(np.ones((new.shape[0], 1), dtype=np.float32))
         points, distance = self._index.query(new, max(k, 1), n_jobs)
         weight = self._weighting.of_new(self._space.measured(distance), points)
         return _rows_of_neighbours(points, weight, self.n_points)
@@ -133,7 +138,10 @@ def knn(
     if n_points == 1:
         nothing = sp.csr_array((1, 1), dtype=np.float32)
         return KnnSimilarity(nothing, None, space, _Weighting(weights, np.zeros((1, 0))))
-    index = NeighbourIndex(rows, centred=metric == "euclidean", seed=_seed(random_state), n_jobs=n_jobs)
+    if sp.issparse(rows):
+        index: NeighbourIndex | SparseIndex = SparseIndex(rows)
+    else:
+        index = NeighbourIndex(rows, centred=metric == "euclidean", seed=_seed(random_state), n_jobs=n_jobs)
     del rows
     space.rows = None  # the index holds them now
     points, distance = index.neighbours(k, n_jobs)
@@ -151,19 +159,32 @@ class _Space:
         self.metric = metric
         self.reduction: Any = None
         self.n_features = X.shape[1] if sp.issparse(X) else None
-        if sp.issparse(X) and X.shape[0] > EXACT_UP_TO and X.shape[1] > _SPARSE_RANK:
-            X = self._reduced(sp.csr_array(X))
-        vectors = _dense(X, "X")
-        if self.n_features is None:
-            self.n_features = vectors.shape[1]
-        self.rows: Any = self._scaled(vectors)
+        wide = sp.issparse(X) and X.shape[0] * X.shape[1] > _DENSE_VALUES and X.shape[1] > _SPARSE_RANK
+        self.stays_sparse = wide and X.shape[0] <= EXACT_UP_TO
+        if wide and not self.stays_sparse:
+            X = self._reduced(X)
+        self.rows: Any = self._sparse(X) if self.stays_sparse else None
+        if self.rows is None:
+            vectors = _dense(X, "X")
+            if self.n_features is None:
+                self.n_features = vectors.shape[1]
+            self.rows = self._scaled(vectors)
 
-    def _reduced(self, X: sp.csr_array) -> NDArray[np.floating]:
+    def _sparse(self, X: Any) -> sp.csr_array:
+        """Sparse rows, checked; for the cosine scaled to length 1 (rows of zeros on an axis of their own)."""
+        X = sp.csr_array(X, dtype=np.float64)
+        if X.nnz:
+            check_finite(X.data, "X (stored values)")
+        if self.metric == "euclidean":
+            return X
+        norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1))).ravel()
+        unit = sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ X
+        return sp.csr_array(sp.hstack([unit, sp.csr_array((norms == 0).astype(np.float64)[:, None])]))
+
+    def _reduced(self, X: Any) -> NDArray[np.floating]:
         from sklearn.decomposition import TruncatedSVD
 
-        check_finite(X.data, "X (stored values)")
-        if self.metric == "cosine":
-            X = _unit_sparse(X)
+        X = self._sparse(X)
         self.reduction = TruncatedSVD(_SPARSE_RANK, n_iter=3, random_state=0)
         return self.reduction.fit_transform(X)
 
@@ -185,9 +206,9 @@ class _Space:
                 f"X must have shape (m, {self.n_features}) like the fitted rows. Got {tuple(shape)}."
             )
         if self.reduction is not None:
-            new = sp.csr_array(X, dtype=np.float64)
-            check_finite(new.data, "X (stored values)") if new.nnz else None
-            X = self.reduction.transform(_unit_sparse(new) if self.metric == "cosine" else new)
+            X = self.reduction.transform(self._sparse(X))
+        elif self.stays_sparse:
+            return self._sparse(X)
         return self._scaled(_dense(X, "X"))
 
     def measured(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -231,11 +252,6 @@ class _Weighting:
 def _dense(X: Any, argument: str) -> NDArray[np.floating]:
     dtype = np.float32 if getattr(X, "dtype", None) in (np.float32, np.float16) else np.float64
     return checked_vectors(X, dtype=dtype, argument=argument)
-
-
-def _unit_sparse(X: sp.csr_array) -> sp.csr_array:
-    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)).ravel()
-    return sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ X
 
 
 def _checked_count(n_neighbors: Any, n_points: int) -> int:

@@ -1,0 +1,231 @@
+"""Nearest-neighbour graphs against brute force and UMAP's definition of weights."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits, make_blobs
+
+import arbora as ab
+from arbora.similarity import _knn_kernels as kernels
+from arbora.similarity import _neighbours as neighbours
+from arbora.similarity.knn import WEIGHTS
+
+
+def neighbours_by_definition(X, k, metric):
+    D = cdist(X, X, metric)
+    np.fill_diagonal(D, np.inf)
+    near = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return near, np.take_along_axis(D, near, axis=1)
+
+
+def fuzzy_by_definition(distance):
+    """UMAP's weights of one row: exp(-(d - rho) / sigma), sigma such that they sum to log2(k)."""
+    rho = min((d for d in distance if d > 0), default=0.0)
+
+    def weights(sigma):
+        return np.exp(-np.maximum(distance - rho, 0) / sigma)
+
+    low, high = 1e-9, 1e9
+    for _ in range(300):
+        sigma = np.sqrt(low * high)
+        low, high = (low, sigma) if weights(sigma).sum() > np.log2(len(distance)) else (sigma, high)
+    return weights(max(sigma, 1e-3 * distance.mean()))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_edges_are_the_nearest_neighbours(metric, dtype):
+    X = np.random.default_rng(0).normal(size=(2500, 6)).astype(dtype)
+    near, _ = neighbours_by_definition(X.astype(np.float64), 7, metric)
+    expected = np.zeros((2500, 2500), dtype=bool)
+    expected[np.arange(2500)[:, None], near] = True
+    found = ab.similarity.knn(X, 7, metric, weights="binary").csr.toarray() > 0
+    assert (found != (expected | expected.T)).sum() <= (
+        0 if dtype == np.float64 else 4
+    )  # ties up to rounding
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_fuzzy_weights_equal_their_definition(metric):
+    X = np.random.default_rng(1).normal(size=(80, 4)) + 1.0
+    near, distance = neighbours_by_definition(X, 8, metric)
+    directed = np.zeros((80, 80))
+    for i in range(80):
+        directed[i, near[i]] = fuzzy_by_definition(distance[i])
+    expected = directed + directed.T - directed * directed.T
+    np.testing.assert_allclose(ab.similarity.knn(X, 8, metric).csr.toarray(), expected, atol=2e-5)
+
+
+def test_heat_weights_equal_their_definition():
+    X = np.random.default_rng(2).normal(size=(50, 3))
+    near, distance = neighbours_by_definition(X, 5, "euclidean")
+    scale = np.median(distance[:, -1])
+    heat = ab.similarity.knn(X, 5, weights="heat")
+    i = np.repeat(np.arange(50), 5)
+    np.testing.assert_allclose(
+        heat.pairs(i, near.ravel()), np.exp(-(distance.ravel() ** 2) / (2 * scale**2)), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_graph_is_symmetric_float32_without_diagonal_and_at_most_one(weights):
+    sim = ab.similarity.knn(load_digits().data, weights=weights)
+    assert sim.csr.dtype == np.float32 and not sim.csr.diagonal().any()
+    assert abs(sim.csr - sim.csr.T).max() < 1e-6
+    assert sim.csr.data.min() > 0 and sim.csr.data.max() <= 1 + 1e-6
+    assert sim.csr.has_sorted_indices
+    assert (np.diff(sim.csr.indptr) >= 15).all()
+
+
+def test_large_data_is_searched_in_cells_with_good_recall_and_the_same_in_threads(monkeypatch):
+    X, _ = make_blobs(4000, 16, centers=30, cluster_std=4.0, random_state=0)
+    exact = ab.similarity.knn(X, 10, weights="binary").csr
+    monkeypatch.setattr(neighbours, "EXACT_UP_TO", 500)
+    found = ab.similarity.knn(X, 10, weights="binary", random_state=1)
+    shared = found.csr.multiply(exact).nnz / exact.nnz
+    assert shared > 0.9
+    again = ab.similarity.knn(X, 10, weights="binary", random_state=1, n_jobs=2)
+    assert (found.csr != again.csr).nnz == 0
+    rows = found.query(X[:200])
+    assert (np.diff(rows.indptr) == 10).all()
+    assert (rows.toarray()[np.arange(200), np.arange(200)] == 1).all()
+
+
+def test_data_full_of_duplicates_is_searched_in_cells_too(monkeypatch):
+    monkeypatch.setattr(neighbours, "EXACT_UP_TO", 500)
+    X = np.zeros((3000, 3))
+    X[2000:] = np.random.default_rng(0).normal(size=(1000, 3))
+    sim = ab.similarity.knn(X, 5)
+    assert np.isfinite(sim.csr.data).all() and (np.diff(sim.csr.indptr) >= 5).all()
+    duplicates = sim.csr[:2000].tocoo()
+    own = duplicates.data[duplicates.coords[1] < 2000]
+    assert (own == 1).all()
+
+
+@given(st.integers(1, 12), st.integers(1, 15), st.sampled_from(WEIGHTS), st.integers(0, 10**6))
+def test_few_points_many_neighbours_and_duplicates(n, n_neighbors, weights, seed):
+    X = np.random.default_rng(seed).integers(0, 3, size=(n, 2)).astype(float)
+    sim = ab.similarity.knn(X, n_neighbors, weights=weights)
+    assert sim.n_points == n and sim.n_neighbors == min(n_neighbors, n - 1)
+    assert np.isfinite(sim.csr.data).all()
+    if n_neighbors >= n - 1:
+        assert sim.csr.nnz == n * (n - 1)
+    rows = sim.query(X)
+    assert rows.shape == (n, n) and np.isfinite(rows.data).all()
+
+
+def test_shifting_scaling_and_constant_columns_change_nothing():
+    X = np.random.default_rng(3).normal(size=(300, 4))
+    plain = ab.similarity.knn(X).csr
+    for changed in (X + 1e6, X * 1e-30, X * 1e30, np.hstack([X, np.full((300, 2), 7.0)])):
+        np.testing.assert_allclose(ab.similarity.knn(changed).csr.toarray(), plain.toarray(), atol=1e-4)
+    scaled_rows = X * np.random.default_rng(4).uniform(0.1, 9, size=(300, 1))
+    np.testing.assert_allclose(
+        ab.similarity.knn(scaled_rows, metric="cosine").csr.toarray(),
+        ab.similarity.knn(X, metric="cosine").csr.toarray(),
+        atol=1e-5,
+    )
+
+
+def test_sparse_rows_equal_dense_ones(monkeypatch):
+    X = sp.random_array((400, 300), density=0.05, rng=np.random.default_rng(5), format="csr")
+    for metric in ("euclidean", "cosine"):
+        dense = ab.similarity.knn(X.toarray(), 5, metric).csr.toarray()
+        np.testing.assert_allclose(ab.similarity.knn(X, 5, metric).csr.toarray(), dense, atol=1e-6)
+    module = sys.modules["arbora.similarity.knn"]
+    monkeypatch.setattr(module, "_DENSE_VALUES", 1000)  # as wide sparse rows, which are never made dense
+    for metric in ("euclidean", "cosine"):
+        sparse, dense = ab.similarity.knn(X, 5, metric), ab.similarity.knn(X.toarray(), 5, metric)
+        np.testing.assert_allclose(sparse.csr.toarray(), dense.csr.toarray(), atol=1e-5)
+        np.testing.assert_allclose(
+            sparse.query(X[:9]).toarray(), dense.query(X[:9].toarray()).toarray(), atol=1e-5
+        )
+    monkeypatch.setattr(module, "EXACT_UP_TO", 100)
+    reduced = ab.similarity.knn(X, 5, "cosine")  # in 128 of 300 dimensions
+    assert reduced.n_points == 400 and reduced.query(X[:3]).shape == (3, 400)
+
+
+def test_a_row_of_zeros_has_cosine_zero_with_the_others():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    sim = ab.similarity.knn(X, 1, "cosine", weights="binary")
+    assert sim.pairs(1, 2) == 1 and np.isfinite(sim.csr.data).all()
+
+
+def test_new_points_are_weighted_as_if_they_had_been_there():
+    X = load_digits().data
+    sim = ab.similarity.knn(X[:1500])
+    whole = ab.similarity.knn(X[:1501])
+    row = sim.query(X[1500:1501])
+    expected = whole.csr[[1500]].toarray().ravel()[:1500]
+    np.testing.assert_allclose(row.toarray().ravel()[row.indices], expected[row.indices], atol=0.02)
+    assert sim.query(X[1500:], n_neighbors=3).nnz == 3 * len(X[1500:])
+
+
+def test_it_can_be_pickled_and_still_queried():
+    X = load_digits().data[:200]
+    sim = ab.similarity.knn(X)
+    back = pickle.loads(pickle.dumps(sim))
+    assert (back.query(X[:5]) != sim.query(X[:5])).nnz == 0
+
+
+@given(st.integers(2, 20), st.integers(1, 6), st.integers(0, 10**6))
+def test_kernels_select_what_sorting_selects(n, k, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    k = min(k, n - 1)
+    best, who = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.int32)
+    kernels.select_nearest(X @ X.T, (X**2).sum(axis=1), 0, np.arange(n), best, who)
+    near, distance = neighbours_by_definition(X, k, "euclidean")
+    np.testing.assert_array_equal(who, near)
+    shuffled = rng.permuted(who, axis=1)
+    np.testing.assert_allclose(kernels.measure_and_sort(X, X, shuffled), distance)
+    np.testing.assert_array_equal(shuffled, near)
+
+
+@given(st.integers(3, 25), st.integers(1, 4), st.integers(0, 10**6))
+def test_neighbours_of_neighbours_are_the_nearest_of_what_is_reachable(n, k, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    k = min(k, n - 1)
+    who = np.array(
+        [rng.choice(np.delete(np.arange(n), i), k, replace=False) for i in range(n)], dtype=np.int32
+    )
+    both = kernels.add_reverse_neighbours(who)
+    improved = np.empty_like(who)
+    kernels.try_neighbours_of_neighbours(X, who, both, 0, n, improved)
+    for i in range(n):
+        backwards = [j for c in range(k) for j in range(n) if who[j, c] == i][:k]
+        assert both[i][both[i] >= 0].tolist() == [*who[i], *backwards]
+        one_step = set(both[i]) - {-1}
+        reachable = sorted((one_step | {j for near in one_step for j in who[near]}) - {i})
+        gaps = np.linalg.norm(X[reachable] - X[i], axis=1)
+        assert improved[i].tolist() == [reachable[c] for c in np.argsort(gaps)[:k]]
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        ([[0.0], [np.nan]], {}, "NaN"),
+        ([[0.0], [1.0]], {"metric": "manhattan"}, "metric must be one of"),
+        ([[0.0], [1.0]], {"weights": "none"}, "weights must be one of"),
+        ([[0.0], [1.0]], {"n_neighbors": 0}, "n_neighbors must be"),
+        ([[0.0], [1.0]], {"n_neighbors": 2.5}, "n_neighbors must be"),
+        ([0.0, 1.0], {}, "shape"),
+        (np.empty((0, 3)), {}, "empty"),
+    ],
+)
+def test_bad_input_is_refused_with_its_reason(X, options, message):
+    with pytest.raises(ValueError, match=message):
+        ab.similarity.knn(X, **options)
+
+
+def test_new_points_must_have_the_same_features():
+    sim = ab.similarity.knn(np.random.default_rng(0).normal(size=(20, 3)))
+    with pytest.raises(ValueError, match=r"\(m, 3\)"):
+        sim.query([[1.0, 2.0]])
