@@ -295,3 +295,46 @@ def test_callbacks_hear_of_every_phase():
 def test_no_warning_for_arrays(recwarn):
     fit(clustered_logits(60, 5, 0))
     assert not [w for w in recwarn if issubclass(w.category, EstimateWarning)]
+
+
+# ---- refinement ----------------------------------------------------------------------------------------
+
+
+def test_refinement_keeps_clear_groups_and_heights_grow():
+    logits = two_level_logits()
+    tree = fit(logits, refine=True, n_bootstraps=3, random_state=0).tree_
+    assert {frozenset(np.flatnonzero(tree.cut(n_clusters=3) == k)) for k in range(3)} == {
+        frozenset(range(0, 4)), frozenset(range(4, 8)), frozenset(range(8, 12))
+    }  # fmt: skip
+    inner = np.arange(tree.n_nodes - 1)
+    assert (tree.height[tree.parent[inner]] >= tree.height[inner]).all()
+    assert tree.support is not None
+
+
+@pytest.mark.data
+def test_refined_trees_agree_better_with_superclasses_than_linkage_of_class_means():
+    from scipy.cluster.hierarchy import linkage
+
+    data = data_sets.load("logits/cifar100_wrn16-4_test")
+    logits, coarse = data["logits"], data["coarse_of_fine"][data["labels"]]
+    train, test = logits[::2], logits[1::2]
+    own = train.argmax(axis=1)
+    means = np.array([train[own == c].mean(axis=0) for c in range(100)])
+    baseline = ab.Tree.from_linkage(linkage(means, "average", "cosine"))
+    refined = fit(train, refine=True).tree_
+
+    def quality(tree):
+        leaf = test.argmax(axis=1)
+        return np.array(
+            [
+                ab.metrics.dendrogram_purity(tree, coarse[1::2], leaf),
+                -ab.metrics.least_hierarchical_distance(tree, leaf, coarse[1::2]),
+            ]
+        )
+
+    assert (quality(refined) > quality(baseline)).all()
+
+
+def test_refinement_with_empty_classes():
+    logits = np.hstack([clustered_logits(400, 6, 0), np.full((400, 2), -50.0)])
+    assert fit(logits, refine=True).tree_.n_leaves == 8

@@ -82,25 +82,24 @@ def resample_merges(
     return replicates
 
 
-def clade_keys(pairs: NDArray[np.int64], n_leaves: int, code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One number per merge that depends only on the set of leaves joined (random codes, combined by exclusive or)."""
-    key = np.concatenate([code, np.zeros(len(pairs), np.uint64)])
-    for t, (a, b) in enumerate(pairs.tolist()):
-        key[n_leaves + t] = key[a] ^ key[b]
-    return key[n_leaves:]
+def clade_keys(tree: Tree, code: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One number a node that depends only on the set of leaves below (random codes, combined by exclusive or)."""
+    key = np.concatenate([code, np.zeros(tree.n_internal, np.uint64)])
+    for v in range(tree.n_nodes - 1):
+        key[tree.parent[v]] ^= key[v]
+    return key
 
 
-def support_of_merges(merges: Merges, replicates: list[Merges], n_leaves: int) -> NDArray[np.float64]:
-    """Share of replicates that also form exactly the group of each merge: float64[2 * n_leaves - 1].
-
-    Leaves and the root are in every tree.
-    """
-    code = np.random.default_rng(0).integers(0, 2**64, n_leaves, dtype=np.uint64)  # two sets collide: 2**-64
-    wanted = clade_keys(merges.pairs, n_leaves, code)
-    hits = np.zeros(len(wanted))
+def support_of_nodes(tree: Tree, replicates: list[Merges]) -> NDArray[np.float64]:
+    """Share of replicates that also form exactly the group of each node. Leaves and the root are in every tree."""
+    code = np.random.default_rng(0).integers(
+        0, 2**64, tree.n_leaves, dtype=np.uint64
+    )  # two sets collide: 2**-64
+    wanted = clade_keys(tree, code)
+    hits = np.zeros(tree.n_nodes)
     for replicate in replicates:
-        hits += np.isin(wanted, clade_keys(replicate.pairs, n_leaves, code))
-    return np.concatenate([np.ones(n_leaves), hits / max(1, len(replicates))])
+        hits += np.isin(wanted, clade_keys(Tree.from_merges(replicate.pairs, tree.n_leaves), code))
+    return hits / max(1, len(replicates))
 
 
 def agreement_of_cuts(tree: Tree, replicates: list[Merges], n_clusters: list[int]) -> NDArray[np.float64]:

@@ -22,6 +22,8 @@ OK, NOT_FINITE, NEGATIVE, ALL_ZERO = 0, 1, 2, 3
 
 # Far below any logit that matters, yet finite: fast-math loops must not meet infinities.
 EXCLUDED = -1e30
+# Where a logarithm is needed, probabilities count as no less.
+LEAST_PROBABILITY = 1e-30
 # Reassociating sums lets them use vector lanes; NaN and infinity keep their meaning.
 FAST_SUM = {"reassoc", "nsz", "contract"}
 
@@ -305,3 +307,20 @@ def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, 
         _, _, rest = weigh_rest(row, bits, mode)
         for c in range(columns.shape[0]):
             sums[c] += row[columns[c]] / rest
+
+
+@njit(cache=True, nogil=True)
+def sum_by_class(rows, code, mode, sharpness, order, offsets, start, stop, row, bits, sums):
+    """Add the centred logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`."""
+    n_classes = rows.shape[1]
+    for c in range(start, stop):
+        for p in range(offsets[c], offsets[c + 1]):
+            load_row(rows, order[p], code, row, bits)
+            for j in range(n_classes):
+                if mode == PROBABILITIES:
+                    row[j] = math.log(max(row[j], LEAST_PROBABILITY))
+                else:
+                    row[j] = row[j] * sharpness
+            mean = total(row) / n_classes
+            for j in range(n_classes):
+                sums[c, j] += row[j] - mean

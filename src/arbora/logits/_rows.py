@@ -91,6 +91,7 @@ class Rows:
     """
 
     exact = True
+    sums_by_class = False  # `class_sums` looks again; only a stream must know beforehand
 
     def __init__(
         self,
@@ -190,6 +191,21 @@ class Rows:
             return sums
 
         return np.sum(self._run(job, 0, len(points)), axis=0) / max(1, len(points))
+
+    def class_sums(self, assignment: Assignment) -> NDArray[np.float64]:
+        """Sum of the centred logits of each class's points: float64[n_classes, n_classes]."""
+        sums = np.zeros((self.n_classes, self.n_classes))
+
+        def job(start: int, stop: int) -> None:
+            kernels.sum_by_class(
+                self.array, self.code, self.mode, self.sharpness, assignment.order, assignment.offsets,
+                start, stop, *self._buffers(), sums,
+            )  # fmt: skip
+
+        edges = np.linspace(0, self.n_classes, self.n_threads + 1).astype(np.int64)
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            list(pool.map(job, edges[:-1].tolist(), edges[1:].tolist()))
+        return sums
 
     def affinities(
         self, assignment: Assignment, empty: NDArray[np.int64]

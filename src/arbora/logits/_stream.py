@@ -107,6 +107,7 @@ class StreamedRows:
         self._known: dict[tuple[int, ...], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
         self._exact_affinity: NDArray[np.float64] | None = None
         self.n_estimated = 0
+        self.sums_by_class = False
 
     @property
     def exact(self) -> bool:
@@ -127,7 +128,7 @@ class StreamedRows:
     # ---- first pass ----------------------------------------------------------------------------------
 
     def scan(self, progress: Progress = silent) -> Assignment:
-        """First look at every row, keeping the largest entries of each."""
+        """First look at every row, keeping the largest entries of each; sums logits by class where asked to."""
         looks: list[Assignment] = []
         kept: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
         n_done, n_kept = 0, 0
@@ -135,6 +136,8 @@ class StreamedRows:
             looks.append(rows.scan(first_row=n_done))
             n_kept = n_kept or self._first_n_kept(rows.n_classes)
             kept.append(_keep_largest(rows, n_kept))
+            if self.sums_by_class:
+                self._class_sums = rows.class_sums(looks[-1]) + (self._class_sums if n_done else 0)
             n_done += rows.n_points
             while n_kept > _KEPT_AT_LEAST and n_done * n_kept * 8 > self.max_memory:
                 n_kept = max(_KEPT_AT_LEAST, n_kept // 2)
@@ -197,6 +200,10 @@ class StreamedRows:
         cell = (assignment.assigned[point], column[self._kept_class[point, slot]])
         np.add.at(sums, cell, weight / whole[point])
         return sums
+
+    def class_sums(self, assignment: Assignment) -> NDArray[np.float64]:
+        """As `Rows.class_sums`; summed in the first pass."""
+        return self._class_sums
 
     # ---- second pass ---------------------------------------------------------------------------------
 

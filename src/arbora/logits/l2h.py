@@ -14,7 +14,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from arbora.logits import _bootstrap, _stream_kernels
+from arbora.logits import _affinity, _bootstrap, _stream_kernels
 from arbora.logits._merge import AGGREGATIONS, Merges, merge_classes
 from arbora.logits._rows import Rows, count_threads
 from arbora.logits._stream import StreamedRows, open_rows
@@ -51,8 +51,12 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Logits are divided by it; see `arbora.logits.fit_temperature`.
     class_names : sequence of str, optional
         Names of the classes; by default the column names of the input, if it has any.
+    refine : bool, default=False
+        Improve the tree of Algorithm 1: subtrees move until Dasgupta's cost is lowest on a graph of the classes weighted
+        by the exponential of their mean logits for each other's points. Costs one more pass and K² numbers.
     n_bootstraps : int, default=20
-        Replicates for the support of every split; 0 for none. Points are drawn again within their class.
+        Replicates for the support of every split; 0 for none. Points are drawn again within their class, and Algorithm 1
+        is repeated.
     max_memory : int, default=2**32
         Files and batches larger than this many bytes are streamed, in at most two passes, instead of being
         looked at where they lie. C-ordered arrays in memory are never copied.
@@ -107,6 +111,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         from_probabilities: bool = False,
         temperature: float = 1.0,
         class_names: Sequence[str] | None = None,
+        refine: bool = False,
         n_bootstraps: int = 20,
         max_memory: int = 2**32,
         n_jobs: int | None = None,
@@ -119,6 +124,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.from_probabilities = from_probabilities
         self.temperature = temperature
         self.class_names = class_names
+        self.refine = refine
         self.n_bootstraps = n_bootstraps
         self.max_memory = max_memory
         self.n_jobs = n_jobs
@@ -144,14 +150,15 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._check_parameters()
         report = Reporter(self, self.verbose)
         rows = self._open(X, reset=True)
+        rows.sums_by_class = self.refine
         assignment = rows.scan(report)
         merges = self._merge(assignment, rows, report)
         if isinstance(rows, StreamedRows) and not rows.exact:
             rows.reexamine(assignment, merges, report)
             merges = self._merge(assignment, rows, report)
         self.exact_ = rows.exact
-        support = self._bootstrap(assignment, rows, merges, report)
-        self._store(assignment, merges, support)
+        self._bootstrap(assignment, rows, report)
+        self._store(assignment, merges, self._tree(assignment, rows, merges))
         self._warn_if_estimated(rows)
         report.finish()
         return self
@@ -214,10 +221,10 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             assignment, rows, aggregation=self.aggregation, merging=self.merging, progress=report
         )
 
-    def _bootstrap(self, assignment: Any, rows: Any, merges: Merges, report: Reporter) -> NDArray[Any] | None:
+    def _bootstrap(self, assignment: Any, rows: Any, report: Reporter) -> None:
         self._replicates: list[Merges] = []
-        if not self.n_bootstraps or callable(self.aggregation):
-            return None
+        if not self.n_bootstraps or callable(self.aggregation) or assignment.n_classes < 3:
+            return
         seed = check_random_state(self.random_state).randint(2**31)
         self._replicates = _bootstrap.resample_merges(
             assignment,
@@ -229,18 +236,26 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             max_memory=int(self.max_memory) // 4,
             progress=report,
         )
-        return _bootstrap.support_of_merges(merges, self._replicates, assignment.n_classes)
 
-    def _store(self, assignment: Any, merges: Merges, support: NDArray[np.float64] | None) -> None:
+    def _tree(self, assignment: Any, rows: Any, merges: Merges) -> Tree:
         n = assignment.n_classes
-        self.n_classes_ = self.n_features_in_ = n
+        tree = Tree.from_merges(merges.pairs, n) if n > 1 else Tree([-1], 1)
+        if self.refine and n > 2:
+            affinity = _affinity.class_affinity(rows.class_sums(assignment), assignment.counts)
+            tree = _affinity.refine_tree(tree, affinity, seed=0)
+            height = _affinity.heights_from_scores(tree, _affinity.class_scores(assignment))
+        else:
+            height = np.zeros(2 * n - 1)
+            height[n:] = np.log1p(np.maximum.accumulate(merges.score)) if n > 1 else []
+        support = _bootstrap.support_of_nodes(tree, self._replicates) if self._replicates else None
+        return tree.replace(height=height, support=support)
+
+    def _store(self, assignment: Any, merges: Merges, tree: Tree) -> None:
+        self.n_classes_ = self.n_features_in_ = assignment.n_classes
         self.class_counts_ = assignment.counts
         self.assignments_, self.confidences_ = assignment.assigned.astype(np.int64), assignment.confidence
         self.merge_scores_, self.merge_shares_ = merges.score, merges.share
-        height = np.zeros(2 * n - 1)
-        height[n:] = np.log1p(np.maximum.accumulate(merges.score)) if n > 1 else []
-        tree = Tree.from_merges(merges.pairs, n, name=self._names())
-        self.tree_ = tree.replace(height=height, support=support)
+        self.tree_ = tree.replace(name=self._names())
         self.labels_ = self._cut(self.n_clusters, None)[self.assignments_]
 
     def _names(self) -> list[str] | None:

@@ -1,0 +1,76 @@
+"""How alike classes are in the mean logits of each other's points, and the tree refined by it."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arbora.logits._rows import Assignment
+from arbora.tree import Tree
+
+_NEIGHBOURS = 20
+
+
+def class_affinity(class_sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Symmetric standardised affinity of classes: float64[n_classes, n_classes], NaN-free.
+
+    Entry (a, b) averages the mean centred logit of b over the points of a and that of a over the points of b; a class
+    without points has only the other direction. Logits average like log probabilities, so every point counts, not just
+    those that are nearly confused. Pairs have mean 0 and variance 1.
+    """
+    n = len(counts)
+    has_points = counts > 0
+    mean = class_sums / np.maximum(counts, 1)[:, None]
+    weight = has_points.astype(np.float64)[:, None] + np.zeros(n)
+    both = (mean * weight + (mean * weight).T) / np.maximum(weight + weight.T, 1.0)
+    off = ~np.eye(n, dtype=bool)
+    known = off & (weight + weight.T > 0)
+    if not known.any():
+        return np.zeros((n, n))
+    both[~known & off] = both[known].min()
+    spread = both[off].std()
+    affinity = (both - both[off].mean()) / (spread if spread > 0 else 1.0)
+    np.fill_diagonal(affinity, 0.0)
+    return affinity
+
+
+def affinity_graph(affinity: NDArray[np.float64], n_neighbors: int = _NEIGHBOURS) -> sp.csr_array:
+    """Graph of each class's nearest classes with weights exp(affinity)."""
+    n = len(affinity)
+    m = min(n_neighbors, n - 1)
+    masked = affinity.copy()
+    np.fill_diagonal(masked, -np.inf)
+    near = np.argpartition(-masked, m - 1, axis=1)[:, :m]
+    rows = np.repeat(np.arange(n), m)
+    weight = np.exp(masked[rows, near.ravel()])
+    directed = sp.csr_array((weight, (rows, near.ravel())), shape=(n, n))
+    return sp.csr_array(directed.maximum(directed.T))
+
+
+def refine_tree(tree: Tree, affinity: NDArray[np.float64], seed: int) -> Tree:
+    """The tree with Dasgupta's cost on the affinity graph lowered as far as moves of subtrees can."""
+    from arbora.search import refine
+    from arbora.similarity import graph
+
+    if tree.n_leaves < 3:
+        return tree
+    bare = tree.replace(height=None, support=None)
+    return refine(bare, graph(affinity_graph(affinity)), random_state=seed).replace(height=None)
+
+
+def heights_from_scores(tree: Tree, class_score: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(1 + score of the weaker child), never below a child's height: what merging order gives Algorithm 1's tree."""
+    score = np.concatenate([class_score, np.zeros(tree.n_internal)])
+    height = np.zeros(tree.n_nodes)
+    for v in range(tree.n_leaves, tree.n_nodes):
+        children = tree.children(v)
+        score[v] = score[children].sum()
+        height[v] = max(np.log1p(score[children].min()), height[children].max())
+    return height
+
+
+def class_scores(assignment: Assignment) -> NDArray[np.float64]:
+    """Mean probability of the points of each class, 0 without points."""
+    sums = np.bincount(assignment.assigned, assignment.confidence, minlength=assignment.n_classes)
+    return sums / np.maximum(assignment.counts, 1)
