@@ -112,3 +112,15 @@ def random_binary_parents(n_leaves, seed=0):
         made += n_pairs
         roots = rng.permutation(np.concatenate([joined, waiting]))
     return parent
+
+
+def insert_above(tree, node):
+    """The tree with one more leaf (number n_leaves) on the edge above a node."""
+    n = tree.n_leaves
+    old = np.where(np.arange(tree.n_nodes) < n, np.arange(tree.n_nodes), np.arange(tree.n_nodes) + 1)
+    parent = np.full(tree.n_nodes + 2, -1)
+    parent[old] = np.where(tree.parent >= 0, old[tree.parent], -1)
+    new = tree.n_nodes + 1
+    parent[new] = parent[old[node]]
+    parent[old[node]] = parent[n] = new
+    return Tree.from_parents(parent, n + 1, sort=True)

@@ -225,12 +225,12 @@ def regraft(state, features, work, stack, subtrees, max_size):
         sibling = sibling_of(state, subtree) if gives_back else home
         weigh_path(state, features, work, row, target)
         add_upwards(state, features.sums, home, row, -1.0)
-        detach(state, subtree, work.weight)
-        joint = attach(state, subtree, target, as_child, work.weight)
+        detach(state, subtree, work.weight, -1)
+        joint = attach(state, subtree, target, as_child, work.weight, -1)
         if not as_child:
             features.sums[joint] = features.sums[target]
         add_upwards(state, features.sums, joint, row, 1.0)
-        mark_dirty(state, work, sibling, joint)
+        mark_dirty(state, work, sibling, joint, -1)
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained
@@ -241,9 +241,7 @@ def place_rows(state, features, work, stack, root, rows, first, last, targets):
     """Best edge for each new point (rows first .. last-1)."""
     for k in range(first, last):
         work.clock[0] += 1
-        targets[k] = descend(
-            state, features, work, stack, rows[k], 1.0, -1, False, True, root, np.inf
-        )[0]
+        targets[k] = descend(state, features, work, stack, rows[k], 1.0, -1, False, True, root, np.inf)[0]
 
 
 @njit(cache=True, nogil=True)
@@ -257,7 +255,7 @@ def insert_rows(state, features, work, stack, root, leaves):
         row, size = features.sums[leaf], state.size[leaf]
         target = descend(state, features, work, stack, row, size, -1, False, True, root, np.inf)[0]
         weigh_path(state, features, work, row, target)
-        joint = attach(state, leaf, target, False, work.weight)
+        joint = attach(state, leaf, target, False, work.weight, -1)
         features.sums[joint] = features.sums[target]
         add_upwards(state, features.sums, joint, row, 1.0)
         work.dirty[leaf] = True
@@ -275,7 +273,7 @@ def remove_leaf(state, features, work, leaf):
     home = state.parent[leaf]
     add_upwards(state, features.sums, home, features.sums[leaf].copy(), -1.0)
     sibling = sibling_of(state, leaf)
-    detach(state, leaf, work.weight)
+    detach(state, leaf, work.weight, -1)
     work.dirty[sibling] = True
     if state.parent[sibling] >= 0:
         work.dirty[state.parent[sibling]] = True

@@ -3,6 +3,9 @@
 To move a subtree only the ancestors of its neighbours matter: anywhere else it meets nothing. They are
 collected once each (a climb from a neighbour ends at the first node another climb has passed), so a move costs
 the size of that union, not the number of neighbours times the depth of the tree.
+
+Under Dasgupta's cost the climbs go up together, smallest node first, and end where no place higher up can
+be better (`nothing_gained_above`): then a move costs what its surroundings do, however deep the tree is.
 """
 
 from __future__ import annotations
@@ -36,7 +39,11 @@ class Work(NamedTuple):
     size: np.ndarray  # size, cross, spread as they are once the subtree is out
     cross: np.ndarray
     spread: np.ndarray
-    above: np.ndarray  # cost the subtree adds at the strict ancestors when it is put below here
+    above: (
+        np.ndarray
+    )  # cost the subtree adds at the strict ancestors when it is put below here; inf: not reached
+    rise: np.ndarray  # most similarity per leaf that a path upwards from here gathers (see `steepest_rise`)
+    heap: np.ndarray  # nodes yet to be passed by the climbs
     path: np.ndarray  # marked nodes, climb after climb
     climb: np.ndarray  # where each climb starts in `path`
     dirty: np.ndarray  # bool, subtrees whose surroundings changed
@@ -50,6 +57,8 @@ def make_work(n_leaves: int, n_nodes: int) -> Work:
         np.zeros(n_nodes, dtype=np.int64),
         np.zeros(n_leaves, dtype=np.int64),
         *floats,
+        np.full(n_nodes, np.inf),
+        np.empty(n_nodes, dtype=np.int32),
         np.empty(n_nodes, dtype=np.int32),
         np.empty(n_leaves + 2, dtype=np.int32),
         np.ones(n_nodes, dtype=np.bool_),
@@ -84,11 +93,7 @@ def climb_from(state, work, node, filled):
     """Mark the unmarked nodes from here upwards; returns the number of path entries in use."""
     clock = work.clock[0]
     while node >= 0 and work.mark[node] != clock:
-        work.mark[node] = clock
-        work.weight[node] = 0.0
-        work.size[node] = state.size[node]
-        work.cross[node] = state.cross[node]
-        work.spread[node] = state.spread[node]
+        note(state, work, node)
         work.path[filled] = node
         filled += 1
         node = state.parent[node]
@@ -96,14 +101,174 @@ def climb_from(state, work, node, filled):
 
 
 @njit(cache=True)
-def mark_neighbourhood(state, graph, work, moved):
-    """Mark the ancestors of a subtree and of its neighbours, and weigh them. Returns the number of climbs."""
+def note(state, work, node):
+    """Start a marked node's scratch entries from the stored ones."""
+    work.mark[node] = work.clock[0]
+    work.weight[node] = 0.0
+    work.size[node] = state.size[node]
+    work.cross[node] = state.cross[node]
+    work.spread[node] = state.spread[node]
+    work.above[node] = np.inf
+
+
+@njit(cache=True)
+def mark_inside(state, work, moved):
+    """Start a new clock and mark the leaves of the subtree."""
     work.clock[0] += 1
-    clock = work.clock[0]
     leaf = first_leaf(state, moved)
     while leaf >= 0:
-        work.inside[leaf] = clock
+        work.inside[leaf] = work.clock[0]
         leaf = next_leaf(state, leaf, moved)
+
+
+@njit(cache=True)
+def push(heap, filled, size, node):
+    """Add a node to a heap ordered by size; returns the number of entries."""
+    k = filled
+    while k > 0:
+        up = (k - 1) // 2
+        if size[heap[up]] <= size[node]:
+            break
+        heap[k] = heap[up]
+        k = up
+    heap[k] = node
+    return filled + 1
+
+
+@njit(cache=True)
+def drop_smallest(heap, filled, size):
+    """Remove the first entry of a heap; returns the number of entries left."""
+    filled -= 1
+    last = heap[filled]
+    k = 0
+    while True:
+        child = 2 * k + 1
+        if child >= filled:
+            break
+        if child + 1 < filled and size[heap[child + 1]] < size[heap[child]]:
+            child += 1
+        if size[last] <= size[heap[child]]:
+            break
+        heap[k] = heap[child]
+        k = child
+    heap[k] = last
+    return filled
+
+
+@njit(cache=True)
+def steepest_rise(state, root, rise, gathered, corner, stack):
+    """For each node, the most similarity per added leaf gathered by going up some way from it.
+
+    With g(v) the cross weights summed over v's strict ancestors, this is the largest slope
+    (g(v) - g(u)) / (size(u) - size(v)) over ancestors u. `corner` remembers the best u, so that the next search
+    walks along the concave hull of the path above instead of the path itself.
+    """
+    rise[root], gathered[root], corner[root] = 0.0, 0.0, root
+    stack[0] = root
+    n_open = 1
+    while n_open > 0:
+        n_open -= 1
+        node = stack[n_open]
+        child = state.first[node]
+        while child >= 0:
+            gathered[child] = gathered[node] + state.cross[node]
+            best = node
+            slope = state.cross[node] / (state.size[node] - state.size[child])
+            while corner[best] != best:
+                further = corner[best]
+                other = (gathered[child] - gathered[further]) / (state.size[further] - state.size[child])
+                if other < slope:
+                    break
+                best, slope = further, other
+            corner[child], rise[child] = best, slope
+            if state.first[child] >= 0:
+                stack[n_open] = child
+                n_open += 1
+            child = state.after[child]
+
+
+@njit(cache=True)
+def update_rise(state, work):
+    """Set `work.rise` for the tree as it is now."""
+    root = 0
+    while state.parent[root] >= 0:
+        root = state.parent[root]
+    n_nodes = state.parent.shape[0]
+    corner = np.empty(n_nodes, dtype=np.int32)
+    steepest_rise(state, root, work.rise, np.empty(n_nodes), corner, np.empty(n_nodes, dtype=np.int32))
+
+
+@njit(cache=True)
+def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_size, rise):
+    """Whether no place outside the ancestor of this size can be better than the present one.
+
+    A place that meets the old one at a higher ancestor u pays size(u) for all weight inside, saves at most
+    size(u) for the weight outside, and is spared moved_size times the cross weights on the way, at most
+    `rise` for each leaf that u has more.
+    """
+    certain = inside_weight - outside_weight
+    return certain >= moved_size * rise and size * certain >= cost_now
+
+
+@njit(cache=True)
+def mark_near(state, graph, work, moved):
+    """Mark and weigh the ancestors of a subtree and its neighbours as far up as a better place can be.
+
+    Leaves one climb whose nodes grow in size, and returns its last: the top of the region looked at.
+    """
+    mark_inside(state, work, moved)
+    clock = work.clock[0]
+    n_open, outside = 0, 0.0
+    leaf = first_leaf(state, moved)
+    while leaf >= 0:
+        for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
+            other = graph.indices[k]
+            if work.inside[other] == clock:
+                continue
+            if work.mark[other] != clock:
+                note(state, work, other)
+                n_open = push(work.heap, n_open, state.size, other)
+            work.weight[other] += graph.data[k]
+            outside += graph.data[k]
+        leaf = next_leaf(state, leaf, moved)
+    moved_size = state.size[moved]
+    home = state.parent[moved]
+    keeps_home = state.n_children[home] > 2
+    ancestor, inner_weight, cost_now, filled = home, 0.0, 0.0, 0
+    if work.mark[home] != clock:
+        note(state, work, home)
+        n_open = push(work.heap, n_open, state.size, home)
+    while n_open > 0:
+        node = work.heap[0]
+        n_open = drop_smallest(work.heap, n_open, state.size)
+        work.path[filled] = node
+        filled += 1
+        above = state.parent[node]
+        if node == ancestor:
+            met = work.weight[node] - inner_weight
+            outside -= met
+            cost_now += state.size[node] * met
+            if node != home or keeps_home:
+                cost_now += moved_size * (state.cross[node] - met)
+            inner_weight = work.weight[node]
+            if above < 0 or nothing_gained_above(
+                cost_now, state.size[node], inner_weight, max(outside, 0.0), moved_size, work.rise[node]
+            ):
+                break
+            ancestor = above
+        if work.mark[above] != clock:
+            note(state, work, above)
+            n_open = push(work.heap, n_open, state.size, above)
+        work.weight[above] += work.weight[node]
+    work.climb[0], work.climb[1] = 0, filled
+    return node
+
+
+@njit(cache=True)
+def mark_neighbourhood(state, graph, work, moved):
+    """Mark the ancestors of a subtree and of its neighbours, and weigh them. Returns the number of climbs."""
+    mark_inside(state, work, moved)
+    clock = work.clock[0]
     work.climb[0] = 0
     filled = climb_from(state, work, state.parent[moved], 0)
     n_climbs = 1
@@ -158,16 +323,18 @@ def weigh_climbs(state, work, n_climbs):
 
 
 @njit(cache=True)
-def take_out_on_paper(state, work, moved, gives_back):
-    """Sizes, crosses and spreads of the ancestors as they would be without the subtree."""
+def take_out_on_paper(state, work, moved, gives_back, top):
+    """Sizes, crosses and spreads of the ancestors up to `top` as they would be without the subtree."""
     moved_size = state.size[moved]
     inner_weight, inner_size = 0.0, 0.0
-    for k in range(work.climb[1]):
-        node = work.path[k]
+    beyond = state.parent[top]
+    node = state.parent[moved]
+    while node != beyond:
         work.size[node] -= moved_size
         work.cross[node] -= work.weight[node] - inner_weight
         work.spread[node] -= moved_size * (work.size[node] - inner_size)
         inner_weight, inner_size = work.weight[node], work.size[node]
+        node = state.parent[node]
     above = state.parent[moved]
     work.cross[above] -= loop_of(state, moved)
     work.spread[above] -= own_of(state, moved)
@@ -245,59 +412,58 @@ def best_unmarked_child(state, work, moved, node, subtree):
 
 
 @njit(cache=True)
-def find_best_place(state, graph, work, subtree, objective):
-    """Best place for a subtree: (target, as_child, cost there, cost where it is)."""
-    n_climbs = mark_neighbourhood(state, graph, work, subtree)
-    moved = Moved(state.size[subtree], loop_of(state, subtree), own_of(state, subtree), objective, graph.total)
+def find_best_place(state, graph, work, subtree, objective, near):
+    """Best place for a subtree: (target, as_child, cost there, cost where it is, top of the region looked at)."""
+    if near:
+        top, n_climbs = mark_near(state, graph, work, subtree), 1
+    else:
+        n_climbs = mark_neighbourhood(state, graph, work, subtree)
+        top = work.path[work.climb[1] - 1]
+    moved = Moved(
+        state.size[subtree], loop_of(state, subtree), own_of(state, subtree), objective, graph.total
+    )
     home = state.parent[subtree]
     gives_back = state.n_children[home] == 2
-    take_out_on_paper(state, work, subtree, gives_back)
+    take_out_on_paper(state, work, subtree, gives_back, top)
     on_edges = gives_back or state.count[2] > 0
-    return look_at_places(state, work, moved, n_climbs, subtree, home, gives_back, on_edges)
+    target, as_child, cost, cost_now = look_at_places(
+        state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges
+    )
+    return target, as_child, cost, cost_now, top
 
 
 @njit(cache=True)
-def look_at_places(state, work, moved, n_climbs, subtree, home, gives_back, on_edges):
-    """The cheapest of the marked places: (target, as_child, cost there, cost at home).
+def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges):
+    """The cheapest of the marked places below `top`: (target, as_child, cost there, cost at home).
 
-    Walks every climb from its top. `work.above[v]` is what the subtree adds at the strict ancestors of v when
-    it is put below v; in Dasgupta's cost that only grows downwards, so a climb dearer than the best is dropped.
-    A new point has no home (-1).
+    Walks every climb from its top. `work.above[v]` is what the subtree adds at the ancestors of v, from `top`
+    down, when it is put below v; under Dasgupta's cost it only grows downwards, so what lies below a node dearer
+    than the best place is dropped. A new point has no home (-1).
     """
     best, best_as_child, best_cost, cost_now = -1, False, np.inf, np.inf
     for c in range(n_climbs):
         for k in range(work.climb[c + 1] - 1, work.climb[c] - 1, -1):
             node = work.path[k]
-            parent = state.parent[node]
-            if (
-                gives_back and parent == home
-            ):  # home is gone and was looked at: the sibling stands in its place
-                work.above[node] = work.above[home]
-                parent = -2
-            elif parent < 0:
+            parent = state.parent[node] if node != top else -1
+            stands_for_home = gives_back and parent == home and home >= 0
+            if node == top:
                 work.above[node] = 0.0
-            elif work.above[parent] < np.inf:
+            elif work.mark[parent] != work.clock[0] or work.above[parent] == np.inf:
+                continue  # outside the region, or below a place that is too dear
+            elif stands_for_home:  # home is gone: its other child takes its place, which was looked at
+                work.above[node] = work.above[parent]
+            else:
                 work.above[node] = work.above[parent] + added_at(
                     work, moved, parent, work.weight[node], work.size[node], 0.0
                 )
-            else:
+            if moved.objective != TSD and cost_now < np.inf and work.above[node] >= best_cost:
                 work.above[node] = np.inf
-            if moved.objective != TSD and c > 0 and work.above[node] >= best_cost:
-                work.above[node] = np.inf
-            if work.above[node] == np.inf:
                 continue
             is_gone = gives_back and node == home
-            if on_edges and parent != -2:
+            if on_edges and not stands_for_home:
                 standing = sibling_of(state, subtree) if is_gone else node
-                cost = cost_on_edge(
-                    work,
-                    moved,
-                    parent,
-                    work.weight[node],
-                    work.size[node],
-                    loop_of(state, standing),
-                    own_of(state, standing),
-                )
+                loop, own = loop_of(state, standing), own_of(state, standing)
+                cost = cost_on_edge(work, moved, parent, work.weight[node], work.size[node], loop, own)
                 if parent >= 0:
                     cost += work.above[parent]
                 if is_gone:
@@ -320,16 +486,19 @@ def look_at_places(state, work, moved, n_climbs, subtree, home, gives_back, on_e
 
 
 @njit(cache=True)
-def mark_dirty(state, work, sibling, joint):
-    """Note the nodes whose surroundings a move changed: both paths up to where they meet, and what hangs there."""
+def mark_dirty(state, work, sibling, joint, beyond):
+    """Note the nodes whose surroundings a move changed: both paths up to where they meet, and what hangs there.
+
+    The paths meet below `beyond` (-1 when they may meet anywhere).
+    """
     work.clock[0] += 1
     clock = work.clock[0]
     node = joint
-    while node >= 0:
+    while node != beyond:
         work.mark[node] = clock
         node = state.parent[node]
     meeting = sibling
-    while meeting >= 0 and work.mark[meeting] != clock:
+    while meeting != beyond and work.mark[meeting] != clock:
         meeting = state.parent[meeting]
     mark_dirty_up_to(state, work, sibling, meeting)
     mark_dirty_up_to(state, work, joint, meeting)
@@ -352,26 +521,26 @@ def mark_dirty_up_to(state, work, node, last):
 
 
 @njit(cache=True, nogil=True)
-def regraft(state, graph, work, subtrees, max_size, objective):
+def regraft(state, graph, work, subtrees, max_size, objective, near):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     n_moves, gained = 0, 0.0
     for moved in subtrees:
         if not work.dirty[moved] or state.parent[moved] < 0 or state.size[moved] > max_size:
             continue
         work.dirty[moved] = False
-        target, as_child, cost, cost_now = find_best_place(state, graph, work, moved, objective)
+        target, as_child, cost, cost_now, top = find_best_place(state, graph, work, moved, objective, near)
         if target < 0 or not cost < cost_now - RELATIVE_GAIN * abs(cost_now) - 1e-300:
             continue
         home = state.parent[moved]
-        if state.n_children[home] == 2:
-            sibling = sibling_of(state, moved)
-        else:
-            sibling = home
+        sibling = sibling_of(state, moved) if state.n_children[home] == 2 else home
         if work.mark[target] != work.clock[0]:
             work.weight[target] = 0.0
-        detach(state, moved, work.weight)
-        joint = attach(state, moved, target, as_child, work.weight)
-        mark_dirty(state, work, sibling, joint)
+        beyond = state.parent[top]
+        detach(state, moved, work.weight, beyond)
+        joint = attach(state, moved, target, as_child, work.weight, beyond)
+        if not as_child:
+            work.rise[joint] = work.rise[target]
+        mark_dirty(state, work, sibling, joint, beyond)
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained
@@ -384,4 +553,4 @@ def place_rows(state, work, root, indptr, indices, data, first, last, size, obje
         low, high = indptr[row], indptr[row + 1]
         n_climbs = mark_row(state, work, root, indices[low:high], data[low:high])
         moved = Moved(size, 0.0, 0.0, objective, total)
-        targets[row] = look_at_places(state, work, moved, n_climbs, -1, -1, False, True)[0]
+        targets[row] = look_at_places(state, work, moved, n_climbs, root, -1, -1, False, True)[0]

@@ -212,15 +212,16 @@ def own_of(state, node):
 
 
 @njit(cache=True)
-def detach(state, moved, weight):
-    """Take a subtree out. `weight[v]` = similarity between it and the other leaves below v, right on its path.
+def detach(state, moved, weight, beyond):
+    """Take a subtree out; a parent left with one child is given back.
 
-    A parent left with one child is given back; returns True if so.
+    `weight[v]` is the similarity between it and the other leaves below v, right on its path. Ancestors from
+    `beyond` up (-1: none) are left as they are, for a subtree that will come back below them.
     """
     moved_size = state.size[moved]
     node = state.parent[moved]
     inner_weight, inner_size = 0.0, 0.0  # of the child the path comes from, without the moved subtree
-    while node >= 0:
+    while node != beyond:
         state.size[node] -= moved_size
         state.cross[node] -= weight[node] - inner_weight
         state.spread[node] -= moved_size * (state.size[node] - inner_size)
@@ -231,7 +232,7 @@ def detach(state, moved, weight):
     state.spread[above] -= own_of(state, moved)
     unlink(state, moved)
     if state.n_children[above] > 1:
-        return False
+        return
     sibling = state.first[above]
     unlink(state, sibling)
     put_in_place_of(state, above, sibling)
@@ -239,12 +240,14 @@ def detach(state, moved, weight):
         state.cross[state.parent[sibling]] += loop_of(state, sibling)
         state.spread[state.parent[sibling]] += own_of(state, sibling)
     give_back(state, above)
-    return True
 
 
 @njit(cache=True)
-def attach(state, moved, target, as_child, weight):
-    """Put a detached subtree on the edge above `target`, or (`as_child`) directly below it; weights as in detach."""
+def attach(state, moved, target, as_child, weight, beyond):
+    """Put a detached subtree on the edge above `target`, or (`as_child`) directly below it. Returns its parent.
+
+    `weight` and `beyond` as in `detach`.
+    """
     moved_size = state.size[moved]
     if as_child:
         joint, inner_weight, inner_size = target, 0.0, 0.0
@@ -263,7 +266,7 @@ def attach(state, moved, target, as_child, weight):
     state.cross[joint] += loop_of(state, moved)
     state.spread[joint] += own_of(state, moved)
     node = joint if as_child else state.parent[joint]
-    while node >= 0:
+    while node != beyond:
         state.spread[node] += moved_size * (state.size[node] - inner_size)
         state.cross[node] += weight[node] - inner_weight
         inner_weight, inner_size = weight[node], state.size[node]

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from arbora.linkages import linkage
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
+from arbora.metrics._inputs import is_similarity
 from arbora.search.refine import refine
 from arbora.similarity import GraphSimilarity, Similarity, cosine, graph, knn
 from arbora.similarity.features import checked_vectors
@@ -117,7 +118,13 @@ def cluster(
     with _Clock(seconds, "refine"):
         seed = check_random_state(random_state).randint(2**31)
         tree = refine(
-            first, compared, restarts=restarts, max_seconds=max_seconds, n_jobs=workers, random_state=seed, verbose=verbose
+            first,
+            compared,
+            restarts=restarts,
+            max_seconds=max_seconds,
+            n_jobs=workers,
+            random_state=seed,
+            verbose=verbose,
         )
     if not (verbose or return_report):
         return tree
@@ -141,13 +148,19 @@ class _Clock:
         self._seconds[self._stage] = time.perf_counter() - self._start
 
 
-def _report(what: str, first: Tree, tree: Tree, similarity: Similarity, seconds: dict[str, float]) -> ClusterReport:
+def _report(
+    what: str, first: Tree, tree: Tree, similarity: Similarity, seconds: dict[str, float]
+) -> ClusterReport:
     if similarity.n_points < 3 or similarity.total <= 0:
         lower = upper = before = after = dasgupta_cost(tree, similarity) if similarity.n_points > 1 else 0.0
     else:
         before = dasgupta_cost(first, similarity, normalize=True)
         after = dasgupta_cost(tree, similarity, normalize=True)
-        sampled = None if isinstance(similarity, GraphSimilarity) or similarity.n_points <= 1000 else _SAMPLED_TRIPLES
+        sampled = (
+            None
+            if isinstance(similarity, GraphSimilarity) or similarity.n_points <= 1000
+            else _SAMPLED_TRIPLES
+        )
         lower, upper = dasgupta_bounds(similarity, n_samples=sampled, random_state=0, normalize=True)
     return ClusterReport(what, repr(similarity), before, after, lower, upper, seconds)
 
@@ -159,7 +172,7 @@ def _as_similarity(
         raise ValueError(f"similarity must be one of {_KINDS}. Got {similarity!r}.")
     if metric not in ("cosine", "euclidean"):
         raise ValueError(f'metric must be "cosine" or "euclidean". Got {metric!r}.')
-    if isinstance(data, Similarity):
+    if is_similarity(data):
         return data, "similarity given"
     if isinstance(data, tuple) or hasattr(data, "adj") or _is_adjacency(data):
         found = graph(data)
@@ -168,9 +181,17 @@ def _as_similarity(
     n, d = data.shape if sp.issparse(data) else np.shape(data)
     if similarity == "cosine":
         if metric != "cosine":
-            raise ValueError('similarity="cosine" compares by the cosine. Use similarity="knn" for metric="euclidean".')
+            raise ValueError(
+                'similarity="cosine" compares by the cosine. Use similarity="knn" for metric="euclidean".'
+            )
         return cosine(data), f"{n:,} vectors of {d} features"
-    found = knn(data, n_neighbors=min(n_neighbors, max(1, n - 1)), metric=metric, n_jobs=n_jobs, random_state=random_state)
+    found = knn(
+        data,
+        n_neighbors=min(n_neighbors, max(1, n - 1)),
+        metric=metric,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
     return found, f"{n:,} vectors of {d} features"
 
 

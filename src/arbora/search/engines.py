@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,7 +55,12 @@ class Engine(Protocol):
 
 
 def sweep_until_still(
-    regraft: Any, dirty: np.ndarray, order: np.ndarray, max_sweeps: int, budget: Budget
+    regraft: Callable[[np.ndarray], int],
+    dirty: np.ndarray,
+    order: np.ndarray,
+    max_sweeps: int,
+    budget: Budget,
+    before_sweep: Callable[[], None] = lambda: None,
 ) -> None:
     """Sweep over the subtrees that may move, then over all of them once more to be sure that none does."""
     chunks = np.array_split(order, min(CHUNKS_PER_SWEEP, max(1, len(order) // 256)))
@@ -62,6 +68,7 @@ def sweep_until_still(
     try:
         for sweep in range(max_sweeps):
             n_moves = 0
+            before_sweep()
             for k, chunk in enumerate(chunks):
                 n_moves += regraft(chunk)
                 budget.show(f"sweep {sweep + 1}", (k + 1) / len(chunks), f"{n_moves} moves")
@@ -150,11 +157,17 @@ class GraphEngine:
             return tree
         state = self.state(tree, n_internal)
         work = graph_kernels.make_work(tree.n_leaves, len(state.parent))
+        near = self._code == DASGUPTA and not self.graph.self_loops.any()
+
+        def before_sweep() -> None:
+            if near:
+                graph_kernels.update_rise(state, work)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code)[0]
+            return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code, near)[0]
 
-        sweep_until_still(regraft, work.dirty, _order(len(state.parent), rng), max_sweeps, budget)
+        order = _order(len(state.parent), rng)
+        sweep_until_still(regraft, work.dirty, order, max_sweeps, budget, before_sweep)
         return to_tree(state, tree)
 
 

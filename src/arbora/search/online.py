@@ -64,7 +64,12 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     """
 
     def __init__(
-        self, similarity: str = "cosine", *, n_clusters: int = 2, shuffle: bool = True, random_state: Any = None
+        self,
+        similarity: str = "cosine",
+        *,
+        n_clusters: int = 2,
+        shuffle: bool = True,
+        random_state: Any = None,
     ) -> None:
         self.similarity = similarity
         self.n_clusters = n_clusters
@@ -102,7 +107,11 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         self._present[leaves] = True
         self._n_arrived += len(rows)
         order = self._random.permutation(leaves) if self.shuffle else leaves
-        self._root = int(kernels.insert_rows(self._state, self._features_view(), self._work, self._stack, self._root, order))
+        self._root = int(
+            kernels.insert_rows(
+                self._state, self._features_view(), self._work, self._stack, self._root, order
+            )
+        )
         self._changed()
         return self
 
@@ -125,13 +134,17 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         self._changed()
         return self
 
-    def refine(self, *, max_sweeps: int = 10, max_seconds: float | None = None, verbose: bool = False) -> OnlineTree:
+    def refine(
+        self, *, max_sweeps: int = 10, max_seconds: float | None = None, verbose: bool = False
+    ) -> OnlineTree:
         """Move the subtrees touched since the last refinement to better places."""
         check_is_fitted(self, "_state")
         with Budget(max_seconds, verbose=verbose) as budget:
 
             def regraft(subtrees: np.ndarray) -> int:
-                return kernels.regraft(self._state, self._features_view(), self._work, self._stack, subtrees, np.inf)[0]
+                return kernels.regraft(
+                    self._state, self._features_view(), self._work, self._stack, subtrees, np.inf
+                )[0]
 
             for _ in range(max_sweeps):
                 touched = np.flatnonzero(self._work.dirty)
@@ -162,13 +175,19 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "_state")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         old = np.flatnonzero(self._present[: self._n_arrived])
-        similarity = FeatureSimilarity(self._sums[old], is_non_negative=True, affine=self.similarity == "cosine")
+        similarity = FeatureSimilarity(
+            self._sums[old], is_non_negative=True, affine=self.similarity == "cosine"
+        )
         new = self._features(X)
         similarity.features_of = lambda _: new  # already features
         return predict(self.tree_, similarity, X, n_clusters=min(self._checked_n_clusters(), len(old)))
 
     def _checked_n_clusters(self) -> int:
-        if isinstance(self.n_clusters, bool) or not isinstance(self.n_clusters, (int, np.integer)) or self.n_clusters < 1:
+        if (
+            isinstance(self.n_clusters, bool)
+            or not isinstance(self.n_clusters, (int, np.integer))
+            or self.n_clusters < 1
+        ):
             raise ValueError(f"n_clusters must be a whole number, 1 or more. Got {self.n_clusters!r}.")
         return int(self.n_clusters)
 
@@ -198,7 +217,9 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     def load(cls, path: str | PathLike[str]) -> OnlineTree:
         """Read what `save` wrote; `FormatError` for any other file."""
         with open_archive(path, _FILE_MARKER) as file:
-            model = cls(str(file["similarity"]), n_clusters=int(file["n_clusters"]), shuffle=bool(file["shuffle"]))
+            model = cls(
+                str(file["similarity"]), n_clusters=int(file["n_clusters"]), shuffle=bool(file["shuffle"])
+            )
             try:
                 model._restore(file)
             except (KeyError, IndexError, ValueError) as error:
@@ -214,7 +235,9 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         self._work.dirty[:] = file["dirty"]
         self._random = np.random.RandomState()
         position = file["random_position"]
-        self._random.set_state(("MT19937", file["random_keys"], int(position[0]), int(position[1]), position[2]))
+        self._random.set_state(
+            ("MT19937", file["random_keys"], int(position[0]), int(position[1]), position[2])
+        )
         self._tree = None
 
     # ---- arrays ------------------------------------------------------------------------------------------

@@ -132,7 +132,9 @@ def _labels(
     above = np.flatnonzero(tree.sizes[targets] > tree.sizes[nodes[found]])
     if len(above) == 0:
         return found
-    member = sp.csr_array((np.ones(tree.n_leaves), (np.arange(tree.n_leaves), labels)), shape=(tree.n_leaves, len(nodes)))
+    member = sp.csr_array(
+        (np.ones(tree.n_leaves), (np.arange(tree.n_leaves), labels)), shape=(tree.n_leaves, len(nodes))
+    )
     if isinstance(similarity, FeatureSimilarity):
         weight = rows[above] @ (member.T @ similarity.features).T
     else:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from arbora.metrics._inputs import as_similarity
 from arbora.search.budget import Budget
 from arbora.search.constraints import Constraints, check_links
 from arbora.search.engines import Engine, GraphEngine, make_engine
 from arbora.search.heights import with_heights
 from arbora.search.multilevel import graft, improve_by_levels
-from arbora.similarity import Similarity, graph
+from arbora.similarity import Similarity
 from arbora.tree import Tree
 
 LARGE = 30_000  # leaves from which a graph is searched by levels
@@ -266,12 +266,7 @@ def _is_allowed(tree: Tree, n_internal: int | None, constraints: Constraints) ->
 def _checked_similarity(similarity: Any, tree: Tree) -> Similarity:
     if not isinstance(tree, Tree):
         raise TypeError(f"tree must be a Tree. Got {type(tree).__name__}.")
-    if sp.issparse(similarity):
-        similarity = graph(similarity)
-    if not isinstance(similarity, Similarity):
-        raise TypeError(
-            f"similarity must come from arbora.similarity (dense, cosine, graph, knn). Got {type(similarity).__name__}."
-        )
+    similarity = as_similarity(similarity, "similarity")
     if similarity.n_points != tree.n_leaves:
         raise ValueError(
             f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."

@@ -1,0 +1,164 @@
+"""Every move's gain against recomputing the whole cost, and cached arrays against fresh ones."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from trees import chain, insert_above, random_tree, trees
+
+import arbora as ab
+from arbora.search import _feature_kernels, _graph_kernels
+from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree, total_cost
+from arbora.search.budget import Budget
+from arbora.search.engines import FeatureEngine, GraphEngine
+
+
+def random_graph(n, rng, *, density=0.4, loops=False):
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density))
+    if not loops:
+        np.fill_diagonal(W, 0)
+    return ab.similarity.graph(sp.csr_array(W + np.triu(W, 1).T))
+
+
+def cost_by_definition(tree, similarity, objective):
+    if objective == "tsd":
+        return -ab.metrics.tree_sampling_divergence(tree, similarity, normalize=False)
+    return ab.metrics.dasgupta_cost(tree, similarity)
+
+
+def assert_caches_are_fresh(state, tree, engine):
+    fresh = engine.state(tree)
+    used = np.setdiff1d(np.arange(len(state.parent)), state.free[: state.count[0]])
+    for name in ("size", "cross", "spread"):
+        cached, recomputed = (
+            np.sort(getattr(s, name)[:][nodes])
+            for s, nodes in ((state, used), (fresh, np.arange(tree.n_nodes)))
+        )
+        np.testing.assert_allclose(cached, recomputed, atol=1e-9, err_msg=name)
+
+
+@given(
+    trees(min_leaves=3, max_leaves=14),
+    st.integers(0, 10**6),
+    st.sampled_from(["dasgupta", "tsd"]),
+    st.booleans(),
+)
+def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, objective, loops):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(tree.n_leaves, rng, loops=loops)
+    if graph.total == 0:
+        return
+    engine = GraphEngine(graph, objective)
+    before = cost_by_definition(tree, graph, objective)
+    for subtree in range(tree.n_nodes - 1):
+        state = engine.state(tree)
+        work = _graph_kernels.make_work(tree.n_leaves, len(state.parent))
+        target, as_child, cost, cost_now, _ = _graph_kernels.find_best_place(
+            state, engine._arrays, work, subtree, OBJECTIVES[objective], False
+        )
+        if not cost < cost_now - 1e-9 * abs(cost_now):
+            continue
+        if work.mark[target] != work.clock[0]:
+            work.weight[target] = 0.0
+        detach(state, subtree, work.weight, -1)
+        attach(state, subtree, target, as_child, work.weight, -1)
+        moved = to_tree(state, tree)
+        np.testing.assert_allclose(
+            before - cost_by_definition(moved, graph, objective), cost_now - cost, atol=1e-9
+        )
+        assert_caches_are_fresh(state, moved, engine)
+
+
+@given(trees(min_leaves=3, max_leaves=20), st.integers(0, 10**6), st.booleans())
+def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped):
+    rng = np.random.default_rng(seed)
+    engine = GraphEngine(random_graph(tree.n_leaves, rng, density=0.3))
+    state = engine.state(tree, tree.n_internal if capped else None)
+    work = _graph_kernels.make_work(tree.n_leaves, len(state.parent))
+    _graph_kernels.update_rise(state, work)
+    for subtree in range(tree.n_nodes - 1):
+        gains = []
+        for near in (True, False):
+            *_, cost, cost_now, _ = _graph_kernels.find_best_place(
+                state, engine._arrays, work, subtree, 0, near
+            )
+            gains.append(max(cost_now - cost, 0))
+        np.testing.assert_allclose(gains[0], gains[1], atol=1e-9)
+
+
+def steepest_rise_by_definition(tree, cross):
+    rise = np.zeros(tree.n_nodes)
+    for node in range(tree.n_nodes - 1):
+        gathered, slopes = 0.0, []
+        for above in tree.ancestors(node):
+            gathered += cross[above - tree.n_leaves]
+            slopes.append(gathered / (tree.sizes[above] - tree.sizes[node]))
+        rise[node] = max(slopes)
+    return rise
+
+
+@given(trees(min_leaves=2, max_leaves=25), st.integers(0, 10**6))
+def test_steepest_rise_equals_its_definition(tree, seed):
+    engine = GraphEngine(random_graph(tree.n_leaves, np.random.default_rng(seed)))
+    state = engine.state(tree)
+    work = _graph_kernels.make_work(tree.n_leaves, len(state.parent))
+    _graph_kernels.update_rise(state, work)
+    expected = steepest_rise_by_definition(tree, engine.graph.cross(tree))
+    np.testing.assert_allclose(work.rise[: tree.n_nodes], expected, atol=1e-12)
+
+
+@given(
+    trees(min_leaves=1, max_leaves=14),
+    st.integers(0, 10**6),
+    st.sampled_from(["dasgupta", "tsd"]),
+    st.booleans(),
+)
+def test_after_sweeps_on_a_graph_the_cost_is_lower_and_the_cap_kept(tree, seed, objective, capped):
+    graph = random_graph(tree.n_leaves, np.random.default_rng(seed), loops=True)
+    if graph.total == 0:
+        return
+    engine = GraphEngine(graph, objective)
+    cap = tree.n_internal if capped else None
+    found = engine.improve(tree, Budget(), n_internal=cap)
+    assert engine.cost(found) <= engine.cost(tree) + 1e-9
+    np.testing.assert_allclose(engine.cost(found), cost_by_definition(found, graph, objective), atol=1e-9)
+    assert not capped or found.n_internal <= tree.n_internal
+
+
+@given(trees(min_leaves=1, max_leaves=14), st.integers(0, 10**6), st.booleans())
+def test_after_sweeps_on_features_the_cost_is_that_of_a_graph_of_all_pairs(tree, seed, capped):
+    X = np.random.default_rng(seed).normal(size=(tree.n_leaves, 3))
+    similarity = ab.similarity.cosine(X)
+    cap = tree.n_internal if capped else None
+    found = FeatureEngine(similarity).improve(tree, Budget(), n_internal=cap)
+    assert ab.metrics.dasgupta_cost(found, similarity) <= ab.metrics.dasgupta_cost(tree, similarity) + 1e-9
+    assert not capped or found.n_internal <= tree.n_internal
+
+
+@given(st.integers(2, 12), st.integers(0, 10**6))
+def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
+    rng = np.random.default_rng(seed)
+    similarity = ab.similarity.cosine(rng.normal(size=(n + 1, 3)))
+    tree = random_tree(n, rng)
+    state = make_state(
+        tree, FeatureEngine(similarity).restrict(np.arange(n)).similarity.cross(tree), np.ones(n), 0
+    )
+    features = _feature_kernels.make_features(similarity.features[:n], tree.parent, len(state.parent))
+    work = _graph_kernels.make_work(len(state.parent), len(state.parent))
+    target = np.empty(1, dtype=np.int64)
+    stack = _feature_kernels.make_stack(len(state.parent))
+    rows = np.ascontiguousarray(similarity.features[n:], dtype=np.float64)
+    _feature_kernels.place_rows(state, features, work, stack, tree.root, rows, 0, 1, target)
+    costs = [ab.metrics.dasgupta_cost(insert_above(tree, node), similarity) for node in range(tree.n_nodes)]
+    assert costs[target[0]] == pytest.approx(min(costs), rel=1e-12)
+
+
+def test_a_deep_chain_is_searched_without_trouble():
+    n = 3000
+    rng = np.random.default_rng(0)
+    rows = np.arange(n - 1)
+    graph = ab.similarity.graph((rows, rows + 1, rng.random(n - 1)))
+    start = chain(n)
+    found = GraphEngine(graph).improve(start, Budget(), max_sweeps=3)
+    assert ab.metrics.dasgupta_cost(found, graph) < 0.1 * ab.metrics.dasgupta_cost(start, graph)

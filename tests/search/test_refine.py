@@ -1,0 +1,243 @@
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trees import insert_above, random_tree, trees
+
+import arbora as ab
+from arbora.errors import ConstraintError, TooLargeError
+from arbora.search import multilevel
+from arbora.search.budget import Budget
+from arbora.search.engines import GraphEngine
+
+
+def random_similarity(kind, n, rng):
+    if kind == "cosine":
+        return ab.similarity.cosine(rng.normal(size=(n, 3)))
+    if kind == "negative cosine":
+        return ab.similarity.cosine(rng.normal(size=(n, 3)), affine=False)
+    W = np.triu(rng.random((n, n)), 1)
+    if kind == "graph":
+        W *= rng.random((n, n)) < 0.4
+        return ab.similarity.graph(sp.csr_array(W + W.T))
+    return ab.similarity.dense(W + W.T + np.eye(n))
+
+
+KINDS = ("cosine", "negative cosine", "dense", "graph")
+
+
+def all_binary_trees(n):
+    """Every binary tree over n leaves, by inserting leaf after leaf on every edge."""
+    found = [ab.Tree([-1], 1)]
+    for _ in range(n - 1):
+        found = [insert_above(tree, node) for tree in found for node in range(tree.n_nodes)]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30)
+@given(tree=trees(max_leaves=12), seed=st.integers(0, 10**6))
+def test_refine_never_returns_a_worse_tree(kind, tree, seed):
+    similarity = random_similarity(kind, tree.n_leaves, np.random.default_rng(seed))
+    found = ab.refine(tree, similarity, random_state=0)
+    assert ab.metrics.dasgupta_cost(found, similarity) <= ab.metrics.dasgupta_cost(tree, similarity) + 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_restarts_the_optimum_over_all_trees_is_found(kind):
+    every_tree = all_binary_trees(6)
+    assert len(every_tree) == 945
+    rng = np.random.default_rng(0)
+    missed = 0
+    for _ in range(50):
+        similarity = random_similarity(kind, 6, rng)
+        costs = [ab.metrics.dasgupta_cost(tree, similarity) for tree in every_tree]
+        found = ab.refine(random_tree(6, rng), similarity, restarts=12, random_state=0)
+        missed += ab.metrics.dasgupta_cost(found, similarity) > min(costs) + 1e-9
+    assert missed == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_relabelled_points_give_the_same_cost(kind):
+    rng = np.random.default_rng(1)
+    n = 10
+    W = random_similarity(kind, n, rng).pairs(*np.indices((n, n)))
+    order = rng.permutation(n)
+    np.fill_diagonal(W, W.max())
+    W -= min(W.min(), 0)
+    tree = random_tree(n, rng)
+    one = ab.refine(tree, ab.similarity.dense(W), restarts=20, random_state=0)
+    other = ab.refine(
+        tree.restrict(order), ab.similarity.dense(W[np.ix_(order, order)]), restarts=20, random_state=0
+    )
+    costs = [
+        ab.metrics.dasgupta_cost(t, ab.similarity.dense(w))
+        for t, w in ((one, W), (other, W[np.ix_(order, order)]))
+    ]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-9)
+
+
+def test_the_same_seed_gives_the_same_tree():
+    rng = np.random.default_rng(2)
+    graph = random_similarity("graph", 60, rng)
+    tree = random_tree(60, rng)
+    one, other = (ab.refine(tree, graph, restarts=3, random_state=7) for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize("objective", ["dasgupta", "tsd"])
+def test_at_most_n_internal_nodes_remain_and_restarts_only_help(objective):
+    rng = np.random.default_rng(3)
+    graph = random_similarity("graph", 80, rng)
+    tree = random_tree(80, rng)
+    costs = []
+    for restarts in (0, 8):
+        found = ab.refine(tree, graph, objective, n_internal=20, restarts=restarts, random_state=0)
+        assert found.n_internal <= 20
+        costs.append(GraphEngine(graph, objective).cost(found))
+    assert costs[1] <= costs[0]
+
+
+def test_a_weighted_point_counts_as_many_in_every_size():
+    rng = np.random.default_rng(4)
+    graph = random_similarity("graph", 30, rng)
+    weights = rng.integers(1, 9, 30).astype(float)
+    tree = random_tree(30, rng)
+    found = ab.refine(tree, graph, sample_weight=weights, restarts=4, random_state=0)
+    plain = ab.refine(tree, graph, restarts=4, random_state=0)
+    cost = {t: ab.metrics.dasgupta_cost(t, graph, sample_weight=weights) for t in (found, plain)}
+    assert cost[found] < cost[plain]
+
+
+@pytest.mark.parametrize("kind", ("graph", "cosine"))
+def test_must_link_groups_form_subtrees_and_cannot_link_is_parted_at_the_root(kind):
+    rng = np.random.default_rng(5)
+    similarity = random_similarity(kind, 30, rng)
+    groups = [[0, 11, 25], [3, 4]]
+    must = [(0, 11), (11, 25), (3, 4)]
+    apart = [(0, 3), (7, 8), (8, 9), (9, 7)]
+    found = ab.refine(random_tree(30, rng), similarity, must_link=must, cannot_link=apart, random_state=0)
+    for group in groups:
+        top = group[0]
+        for leaf in group[1:]:
+            top = found.lca(top, leaf)
+        assert sorted(found.leaves(top)) == group
+    assert (found.lca(*np.array(apart).T) == found.root).all()
+
+
+def test_infeasible_links_are_named():
+    with pytest.raises(
+        ConstraintError, match=r"Leaves 0 and 2 cannot be linked, but must_link joins them: group \[0, 1, 2\]"
+    ):
+        ab.refine(
+            random_tree(5, np.random.default_rng(0)),
+            ab.similarity.cosine(np.eye(5)),
+            must_link=[(0, 1), (1, 2)],
+            cannot_link=[(0, 2)],
+        )
+
+
+def test_kept_subtrees_and_kept_top_stay():
+    rng = np.random.default_rng(6)
+    graph = random_similarity("graph", 40, rng)
+    tree = random_tree(40, rng)
+    node = next(v for v in range(40, tree.n_nodes) if 5 <= tree.sizes[v] <= 12)
+    found = ab.refine(tree, graph, keep_subtrees=[node])
+    leaves = np.sort(tree.leaves(node))
+    top = leaves[0]
+    for leaf in leaves[1:]:
+        top = found.lca(int(top), int(leaf))
+    assert found.subtree(top).same_topology(tree.subtree(node))
+    kept = ab.refine(tree, graph, keep_top=4)
+    for cluster in range(4):
+        members = np.flatnonzero(tree.cut(4) == cluster)
+        together = kept.lca(np.full(len(members), members[0]), members).max()
+        assert sorted(kept.leaves(int(together))) == members.tolist()
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from(["dasgupta", "tsd"]))
+def test_search_by_levels_only_improves(seed, objective):
+    rng = np.random.default_rng(seed)
+    graph = random_similarity("graph", 120, rng)
+    tree = random_tree(120, rng, max_branching=3)
+    engine = GraphEngine(graph, objective)
+    before, pieces = engine.cost(tree), (multilevel.BLOCK, multilevel.PIECES)
+    multilevel.BLOCK, multilevel.PIECES = 30, (20, 5)
+    try:
+        found = multilevel.improve_by_levels(engine, tree, Budget(), n_jobs=2)
+    finally:
+        multilevel.BLOCK, multilevel.PIECES = pieces
+    assert engine.cost(found) <= before + 1e-9
+    assert found.n_leaves == 120
+
+
+def test_small_and_degenerate_inputs():
+    for n, kind in itertools.product((1, 2, 3), KINDS):
+        tree = random_tree(n, np.random.default_rng(0))
+        assert ab.refine(tree, random_similarity(kind, n, np.random.default_rng(1))).n_leaves == n
+    nothing = ab.similarity.graph(sp.csr_array((6, 6)))
+    assert ab.refine(random_tree(6, np.random.default_rng(0)), nothing).n_leaves == 6
+    same = ab.similarity.cosine(np.ones((9, 2)))
+    assert ab.refine(random_tree(9, np.random.default_rng(0)), same, restarts=2).is_binary
+
+
+def test_time_budget_ends_the_restarts():
+    rng = np.random.default_rng(8)
+    found = ab.refine(
+        random_tree(50, rng), random_similarity("graph", 50, rng), max_seconds=0.2, random_state=0
+    )
+    assert found.n_leaves == 50
+
+
+def test_ctrl_c_returns_the_best_tree_so_far(monkeypatch):
+    rng = np.random.default_rng(9)
+    graph, tree = random_similarity("graph", 50, rng), random_tree(50, rng)
+
+    def press(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Budget, "show", press)
+    found = ab.refine(tree, graph)
+    assert ab.metrics.dasgupta_cost(found, graph) <= ab.metrics.dasgupta_cost(tree, graph)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "modularity"}, "objective must be one of"),
+        ({"n_internal": 0}, "n_internal must be a whole number"),
+        ({"restarts": -1}, "restarts must be a whole number, 0 or more"),
+        ({"sample_weight": [1.0, 2.0]}, "sample_weight must hold 5 positive numbers"),
+        ({"objective": "tsd", "sample_weight": np.ones(5)}, "does not apply to objective='tsd'"),
+        ({"must_link": [(0, 9)]}, r"must_link must name leaves in \[0, 5\)"),
+        ({"must_link": [(0, 1, 2)]}, "must_link must be pairs"),
+        ({"cannot_link": [(2, 2)]}, "parts leaf 2 from itself"),
+        ({"n_internal": 2, "must_link": [(0, 1)]}, "cannot be combined"),
+        ({"keep_subtrees": [99]}, "node must lie in"),
+    ],
+)
+def test_bad_arguments_are_named(options, message):
+    graph = random_similarity("graph", 5, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=message):
+        ab.refine(random_tree(5, np.random.default_rng(0)), graph, **options)
+
+
+def test_wrong_kinds_and_sizes_are_refused():
+    tree = random_tree(5, np.random.default_rng(0))
+    with pytest.raises(TypeError, match="similarity must be a similarity or a sparse adjacency"):
+        ab.refine(tree, np.eye(5))
+    with pytest.raises(ValueError, match="similarity has 4 points, but the tree has 5 leaves"):
+        ab.refine(tree, ab.similarity.cosine(np.eye(4)))
+    with pytest.raises(TypeError, match="tree must be a Tree"):
+        ab.refine("((a,b),c);", ab.similarity.cosine(np.eye(3)))
+
+
+def test_too_many_points_for_all_pairs_are_refused_beforehand():
+    n = 13_000
+    similarity = ab.similarity.cosine(np.random.default_rng(0).normal(size=(n, 2)), affine=False)
+    with pytest.raises(TooLargeError, match="12000 points. Got 13000. Use similarity.knn"):
+        ab.refine(random_tree(n, np.random.default_rng(0)), similarity)
