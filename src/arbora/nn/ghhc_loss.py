@@ -103,7 +103,9 @@ class GHHCLoss(nn.Module):
         far_triple = dissimilarity.amax(dim=1) / self.temperature
         pair = torch.softmax(-far_pair, dim=1)
         if pair.shape[1] > 1:
-            best = torch.zeros_like(pair, dtype=torch.bool).scatter_(1, pair.argmax(dim=1, keepdim=True), True)
+            best = torch.zeros_like(pair, dtype=torch.bool).scatter_(
+                1, pair.argmax(dim=1, keepdim=True), True
+            )
             triple = torch.softmax((-far_triple).masked_fill(best, -torch.inf), dim=1)
         else:
             triple = torch.zeros_like(pair)

@@ -137,7 +137,9 @@ def estimate_variances(stats: TaskStatistics, n_rounds: int = 40) -> tuple[float
 
 def _expected_square_error(stats: TaskStatistics, posterior: TreePosterior) -> float:
     weights = posterior.mean[: len(stats.moment)]
-    fitted = np.einsum("td,tde,te->t", weights, stats.gram, weights) - 2.0 * (weights * stats.moment).sum(axis=1)
+    fitted = np.einsum("td,tde,te->t", weights, stats.gram, weights) - 2.0 * (weights * stats.moment).sum(
+        axis=1
+    )
     doubt = np.einsum("tde,ted->t", posterior.covariance[: len(weights)], stats.gram)
     return float((stats.square + fitted + doubt).sum())
 
@@ -161,7 +163,9 @@ class _TaskRegression(RegressorMixin, BaseEstimator):
         X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
         task = np.asarray(task)
         if task.shape != (len(y),):
-            raise ValueError(f"task must hold one label for each of the {len(y)} rows. Got shape {task.shape}.")
+            raise ValueError(
+                f"task must hold one label for each of the {len(y)} rows. Got shape {task.shape}."
+            )
         self.tasks_, code = np.unique(task, return_inverse=True)
         self.n_features_in_ = X.shape[1]
         self.mean_, scale = X.mean(axis=0), X.std(axis=0)
@@ -230,9 +234,7 @@ class RelationshipRegression(_TaskRegression):
         self.coef_ = relationship_weights(statistics(design, y, code, len(self.tasks_)), self.strengths_)
 
 
-def relationship_weights(
-    stats: TaskStatistics, strengths: tuple[float, float], n_rounds: int = 8
-) -> Floats:
+def relationship_weights(stats: TaskStatistics, strengths: tuple[float, float], n_rounds: int = 8) -> Floats:
     """Weights [T, d] that minimise mean squared errors plus both penalties of MTRL, its covariance learned."""
     own, shared = strengths
     n_tasks, d = stats.moment.shape
@@ -256,7 +258,9 @@ def relationship_weights(
     return weights
 
 
-def conjugate_gradient(apply, target: Floats, start: Floats, n_steps: int = 200, tolerance: float = 1e-7) -> Floats:
+def conjugate_gradient(
+    apply, target: Floats, start: Floats, n_steps: int = 200, tolerance: float = 1e-7
+) -> Floats:
     """Solution of ``apply(x) = target`` for a positive definite linear map on arrays."""
     x = start.copy()
     residual = target - apply(x)

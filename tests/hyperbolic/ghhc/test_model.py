@@ -1,9 +1,9 @@
 """Distances and distributions equal their definitions in the paper."""
 
 import ghhc_definitions as definitions
+import ghhc_worlds as worlds
 import numpy as np
 import pytest
-import ghhc_worlds as worlds
 from hypothesis import given
 from hypothesis import strategies as st
 

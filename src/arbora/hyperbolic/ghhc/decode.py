@@ -76,7 +76,9 @@ def sampled_tree(
     node_parent = _draw(
         len(table),
         len(table),
-        lambda part: model.node_log_probabilities(table, np.arange(part.start, part.stop), place, temperature),
+        lambda part: model.node_log_probabilities(
+            table, np.arange(part.start, part.stop), place, temperature
+        ),
         rng,
     )
     node_parent[place == 0] = -1

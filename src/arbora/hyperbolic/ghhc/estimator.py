@@ -424,5 +424,3 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         kept = super().__getstate__().copy()
         kept["_data"] = None  # may be larger than memory
         return kept
-
-

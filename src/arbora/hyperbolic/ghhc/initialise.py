@@ -109,7 +109,9 @@ def place(averages: Floats, n_leaves: int, radius: float, norms: str) -> Floats:
         left = np.maximum(n_merges - 1 - np.arange(n_merges), 1)
         wanted[n_leaves:] *= np.log(left) / np.log(max(n_merges, 2))
     else:
-        klein = np.minimum(length * (2.0 / (1.0 + radius**2)), 1.0)  # norm r is 2r / (1 + r²) in the Klein model
+        klein = np.minimum(
+            length * (2.0 / (1.0 + radius**2)), 1.0
+        )  # norm r is 2r / (1 + r²) in the Klein model
         klein[n_leaves:] **= 2
         wanted = klein / (1.0 + np.sqrt(1.0 - klein**2))
     return averages * (wanted / safe)[:, None].astype(averages.dtype)

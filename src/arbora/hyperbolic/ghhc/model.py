@@ -79,14 +79,14 @@ def node_parents(table: NodeTable, children: Ints | None = None, place: Ints | N
 
 
 def point_log_probabilities(table: NodeTable, points: Floats, temperature: float = 1.0) -> Floats:
-    """log P(parent = node | data point), Eq. 5: float[N, M]."""
+    """Log P(parent = node | data point), Eq. 5: float[N, M]."""
     return log_softmax(-table.dissimilarities(points) / temperature, axis=1)
 
 
 def node_log_probabilities(
     table: NodeTable, children: Ints, place: Ints | None = None, temperature: float = 1.0
 ) -> Floats:
-    """log P(parent = node | node), Eq. 5 over the nodes of smaller norm (-inf elsewhere): float[C, M].
+    """Log P(parent = node | node), Eq. 5 over the nodes of smaller norm (-inf elsewhere): float[C, M].
 
     The row of the root is -inf throughout: it has no parent.
     """
@@ -101,7 +101,7 @@ def node_log_probabilities(
 def tree_log_probability(
     table: NodeTable, points: Floats, point_parent: Ints, node_parent: Ints, temperature: float = 1.0
 ) -> float:
-    """log of the probability of a choice of parents for all points and nodes (Eq. 6)."""
+    """Log of the probability of a choice of parents for all points and nodes (Eq. 6)."""
     total = 0.0
     for rows in blocks(len(points), len(table)):
         logs = point_log_probabilities(table, points[rows], temperature)

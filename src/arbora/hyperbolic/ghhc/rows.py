@@ -19,7 +19,9 @@ def is_out_of_core(data: Any) -> bool:
         return True
     if isinstance(data, (list, tuple)):
         return bool(data) and all(getattr(chunk, "ndim", 0) == 2 for chunk in data)
-    return not isinstance(data, np.ndarray) and hasattr(data, "chunks") and len(getattr(data, "shape", ())) == 2
+    return (
+        not isinstance(data, np.ndarray) and hasattr(data, "chunks") and len(getattr(data, "shape", ())) == 2
+    )
 
 
 class RowReader:

@@ -75,7 +75,7 @@ def train(
         rate = plan.learning_rate * (annealed(state.step, plan.n_steps, floor=0.1) if plan.anneal else 1.0)
         state.costs.append(_ranking_step(plan, state, sampler, rng, rate, limit, read_raw))
         if plan.margin_weight > 0 and state.step % 2 == 1:
-            _margin_step(plan, state, rng, rate, limit)
+            margin_step(plan, state, rng, rate, limit)
         state.step += 1
         if after_step is not None and after_step(state):
             break
@@ -131,7 +131,8 @@ def _noise(plan, state, rng, n_nodes, dtype) -> Floats | None:
     return (strength * rng.gumbel(size=(plan.batch_size, width))).astype(dtype)
 
 
-def _margin_step(plan, state, rng, rate, limit) -> None:
+def margin_step(plan: TrainingPlan, state: TrainingState, rng, rate: float, limit: float) -> None:
+    """One step on the margin cost (Eq. 17), over all nodes or a random part of many."""
     table = state.table
     place = ranks(table)
     children = np.flatnonzero(place > 0)
@@ -183,7 +184,9 @@ def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
         if not {"name", "seed", "step", "nodes", "mean", "costs"} <= stored.keys():
             raise ValueError("arrays are missing")
     except Exception as error:
-        raise FormatError(f"{path} is not a checkpoint of GHHC ({error}). Delete it to start anew.") from error
+        raise FormatError(
+            f"{path} is not a checkpoint of GHHC ({error}). Delete it to start anew."
+        ) from error
     return stored
 
 
@@ -192,7 +195,11 @@ def restore(plan: TrainingPlan, stored: dict[str, np.ndarray], norm: float) -> T
     placement = BallPlacement(stored["mean"], stored.get("projection"), norm)
     state = start(plan, stored["nodes"], placement)
     state.optimizer.load(
-        {key.removeprefix("optimizer_"): value for key, value in stored.items() if key.startswith("optimizer_")}
+        {
+            key.removeprefix("optimizer_"): value
+            for key, value in stored.items()
+            if key.startswith("optimizer_")
+        }
     )
     state.step, state.costs = int(stored["step"]), stored["costs"].tolist()
     return state
