@@ -119,7 +119,9 @@ def test_a_graph_without_edges_has_a_tree_and_no_score():
 
 
 def test_batches_train_too():
-    model = ab.FPH(batch_size=30, batch_limit=60, evaluate_every=5, **{**QUICK, "max_epochs": 40}).fit(GRAPH.adjacency)
+    model = ab.FPH(batch_size=30, batch_limit=60, evaluate_every=5, **{**QUICK, "max_epochs": 40}).fit(
+        GRAPH.adjacency
+    )
     assert model.score_ <= start_score("dasgupta") + 1e-12
     assert model.history_[:, 0].tolist() == list(range(0, 41, 5))
 
@@ -180,7 +182,9 @@ def test_a_checkpoint_of_another_graph_is_refused(tmp_path):
 
 def test_a_callback_sees_every_epoch_and_can_stop():
     seen = []
-    ab.FPH(callback=lambda progress: seen.append(progress.epoch) or progress.epoch == 4, **QUICK).fit(GRAPH.adjacency)
+    ab.FPH(callback=lambda progress: seen.append(progress.epoch) or progress.epoch == 4, **QUICK).fit(
+        GRAPH.adjacency
+    )
     assert seen == [1, 2, 3, 4]
 
 
@@ -213,7 +217,9 @@ def test_scikit_learn_callbacks_are_served():
 
 
 def test_patience_ends_training():
-    model = ab.FPH(init=GRAPH.tree, **{**QUICK, "n_internal": 20, "max_epochs": 200}, patience=5).fit(GRAPH.adjacency)
+    model = ab.FPH(init=GRAPH.tree, **{**QUICK, "n_internal": 20, "max_epochs": 200}, patience=5).fit(
+        GRAPH.adjacency
+    )
     assert model.n_epochs_ == model.best_epoch_ + 5
 
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arbora as ab
-from arbora.probabilistic import expected, objectives, sparse
+from arbora.probabilistic import _move_kernels, expected, objectives, sparse
 from arbora.probabilistic.parameterisations import masked_softmax, numpy_model, torch_graph
+from arbora.probabilistic.projection import project_parents, project_rows
 from arbora.probabilistic.start import model_of_tree, random_tree, tree_of_parents
 
 
@@ -31,7 +32,10 @@ def random_parameters(rng, n, k):
 LOSSES = {
     "dasgupta": (objectives.soft_dasgupta, sparse.soft_dasgupta),
     "tsd": (lambda *a: -objectives.soft_tsd(*a), sparse.soft_tsd),
-    "tsd proxy": (lambda *a: -objectives.soft_tsd(*a, exact=False), lambda g, m: sparse.soft_tsd(g, m, exact=False)),
+    "tsd proxy": (
+        lambda *a: -objectives.soft_tsd(*a, exact=False),
+        lambda g, m: sparse.soft_tsd(g, m, exact=False),
+    ),
 }
 
 
@@ -127,7 +131,12 @@ def test_conditional_costs_of_samples_average_to_the_gradient_of_the_expectation
     def expectation(A):
         return sum(loss * np.prod([A[i, p] for i, p in enumerate(ps)]) for ps, loss in chances.items())
 
-    slope = np.array([[expectation(np.where(np.arange(n)[:, None] == i, np.eye(k)[c], A)) for c in range(k)] for i in range(n)])
+    slope = np.array(
+        [
+            [expectation(np.where(np.arange(n)[:, None] == i, np.eye(k)[c], A)) for c in range(k)]
+            for i in range(n)
+        ]
+    )
     mean = np.zeros((n, k))
     for parents in itertools.product(range(k), repeat=n):
         chance = np.prod([A[i, p] for i, p in enumerate(parents)])
@@ -148,7 +157,10 @@ def test_straight_through_has_the_value_of_the_expectation():
     estimate.backward()
     assert torch.isfinite(A.grad).all()
     draws = [
-        expected.tree_loss(expected.tree_terms(graph, *expected.sample_parents(numpy_model(A, B), rng), "dasgupta"), "dasgupta")
+        expected.tree_loss(
+            expected.tree_terms(graph, *expected.sample_parents(numpy_model(A, B), rng), "dasgupta"),
+            "dasgupta",
+        )
         for _ in range(2000)
     ]
     assert estimate.item() == pytest.approx(np.mean(draws), abs=5 * np.std(draws) / np.sqrt(400))
@@ -176,8 +188,6 @@ def test_a_soft_step_is_descent_then_projection(objective, n_threads):
     evaluate = sparse.soft_dasgupta if objective == "dasgupta" else sparse.soft_tsd
     result = evaluate(graph, model)
     unit = 1.0 if objective == "dasgupta" else 10.0
-    from arbora.probabilistic.projection import project_parents, project_rows
-
     moved, loss = sparse.soft_step(graph, model, objective, 0.1, 0.2, n_threads)
     dense = model.A.toarray() - 0.1 * unit * sparse.dense_leaf_gradient(result.leaf_gradient)
     np.testing.assert_allclose(moved.A.toarray(), project_rows(dense), atol=1e-12)
@@ -202,3 +212,36 @@ def test_an_expected_step_keeps_rows_stochastic_whatever_the_threads(objective):
         np.testing.assert_allclose(model.A.sum(axis=1), 1.0, atol=1e-12)
         np.testing.assert_allclose(model.B.sum(axis=1), np.append(np.ones(len(model.B) - 1), 0), atol=1e-12)
         assert not np.tril(model.B).any()
+
+
+@pytest.mark.parametrize("objective", ["dasgupta", "tsd"])
+@given(seed=st.integers(0, 10_000), n=st.integers(2, 14), k=st.integers(1, 8))
+@settings(max_examples=40, deadline=None)
+def test_candidates_are_priced_like_all_parents(objective, seed, n, k):
+    rng = np.random.default_rng(seed)
+    graph = sparse.edge_distribution(random_graph(rng, n))
+    A, B = (matrix.detach() for matrix in random_parameters(rng, n, k))
+    model = numpy_model(A, B, cutoff=0.1)
+    A = model.A.toarray()
+    leaf_parent, parent = expected.sample_parents(model, rng)
+    terms = expected.tree_terms(graph, leaf_parent, parent, objective)
+    mover = expected._leaf_mover(graph, leaf_parent, k, objective, 1)
+    code = expected.OBJECTIVES[objective]
+    costs = _move_kernels.move_costs(0, n, code, terms, mover, True)
+    candidate = np.zeros((n, k), dtype=bool)
+    for leaf in range(n):
+        near = np.empty(k)
+        _move_kernels.sum_below(mover, leaf, parent, near)
+        candidate[leaf] = near > 0
+    candidate[:, -1] = True
+    if objective == "dasgupta":
+        candidate |= A > 0
+    step = np.full(n, 0.1 if objective == "dasgupta" else 1.0)
+    lowest = np.where(candidate, costs, np.inf).min(axis=1, keepdims=True)
+    wanted = np.where(candidate, A - step[:, None] * (costs - lowest), -1e6)
+    counts, columns, values = _move_kernels.descend_sampled_rows(
+        0, n, code, terms, mover, model.A.indptr, model.A.indices, model.A.data, step
+    )
+    got = np.zeros((n, k))
+    got[np.repeat(np.arange(n), counts), columns] = values
+    np.testing.assert_allclose(got, project_rows(wanted), atol=1e-8)

@@ -41,7 +41,7 @@ def deepwalk(
     csr = similarity.csr
     n = similarity.n_points
     cumulative = np.cumsum(csr.data, dtype=np.float64)
-    noise = np.cumsum(np.maximum(np.asarray(csr.sum(axis=1)).ravel(), 1e-12) ** 0.75)
+    noise = _noise_table(np.asarray(csr.sum(axis=1)).ravel())
     vectors = ((rng.random((n, dimension)) - 0.5) / dimension).astype(np.float32)
     context = np.zeros((n, dimension), dtype=np.float32)
     for walk in range(n_walks):
@@ -62,6 +62,13 @@ def deepwalk(
             context,
         )
     return vectors
+
+
+def _noise_table(degree, size=2**20):
+    """Nodes, each as often as its degree to the power 3/4 asks: drawing a negative is one look-up."""
+    weight = np.cumsum(np.maximum(degree, 1e-12) ** 0.75)
+    size = max(size, 4 * len(degree))
+    return np.searchsorted(weight, (np.arange(size) + 0.5) / size * weight[-1]).astype(np.int32)
 
 
 @njit(cache=True)
@@ -91,13 +98,13 @@ def _walk(ptr, col, cumulative, start, path, state):
     return path.shape[0], state
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=True)
 def _learn_pair(centre, target, label, rate, vectors, context, change):
     """One step of logistic regression on a (node, context) pair; the node's change is only collected."""
-    score = 0.0
+    score = np.float32(0.0)
     for d in range(change.shape[0]):
         score += vectors[centre, d] * context[target, d]
-    step = rate * (label - 1.0 / (1.0 + np.exp(-score)))
+    step = np.float32(rate * (label - 1.0 / (1.0 + np.exp(-score))))
     for d in range(change.shape[0]):
         change[d] += step * context[target, d]
         context[target, d] += step * vectors[centre, d]
@@ -110,7 +117,7 @@ def _walk_and_learn(
     """One walk from every node; skip-grams with a random window, as in word2vec."""
     state = np.uint64(seed)
     path = np.empty(length, dtype=np.int64)
-    change = np.empty(vectors.shape[1], dtype=np.float64)
+    change = np.empty(vectors.shape[1], dtype=np.float32)
     n = order.shape[0]
     for s in range(n):
         now = rate + (last_rate - rate) * s / n
@@ -125,7 +132,7 @@ def _walk_and_learn(
                 _learn_pair(path[t], path[other], 1.0, now, vectors, context, change)
                 for _ in range(n_negative):
                     state, u = _next_random(state)
-                    negative = min(np.searchsorted(noise, u * noise[n - 1], side="right"), n - 1)
+                    negative = noise[int(u * noise.shape[0])]
                     if negative != path[other]:
                         _learn_pair(path[t], negative, 0.0, now, vectors, context, change)
                 for d in range(change.shape[0]):

@@ -151,7 +151,7 @@ def expected_step(
 
     def block(start, stop):
         return _move_kernels.descend_sampled_rows(
-            start, stop, code, terms, mover, False, A.indptr, A.indices, A.data, step
+            start, stop, code, terms, mover, A.indptr, A.indices, A.data, step
         )
 
     moved = csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
