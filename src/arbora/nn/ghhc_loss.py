@@ -83,7 +83,8 @@ class GHHCLoss(nn.Module):
             raise ValueError(f"triples must have shape (n_triples, 3). Got {tuple(triples.shape)}.")
         if embeddings.shape[-1] != self.nodes.shape[1]:
             raise ValueError(
-                f"embeddings must have {self.nodes.shape[1]} columns, as the nodes have. Got {embeddings.shape[-1]}."
+                f"embeddings must have {self.nodes.shape[1]} columns, as the nodes have. "
+                f"Got {embeddings.shape[-1]}."
             )
         cost = self.ranking(embeddings, triples)
         return cost + self.margin_weight * self.margin_cost() if self.margin_weight else cost
@@ -114,7 +115,7 @@ class GHHCLoss(nn.Module):
         return (torch.sigmoid(sign * dissimilarity * change) - 0.5).sum(dim=(1, 2)).mean()
 
     def _candidates(self, points: Tensor) -> Tensor | None:
-        """Nearest nodes to the pair, and of the others those nearest to the triple: int64[B, n_candidates]."""
+        """Nodes nearest to the pair, then those nearest to the triple: int64[B, n_candidates]."""
         if self.n_candidates is None or self.n_candidates >= len(self.nodes):
             return None
         dissimilarity = pairwise_dissimilarity(points, self.nodes)
@@ -135,7 +136,8 @@ class GHHCLoss(nn.Module):
     def start_from(self, embeddings: Tensor, seed: int = 0) -> GHHCLoss:
         """Place the nodes by an initial hierarchy over the embeddings; returns the module itself.
 
-        A binary hierarchy has an odd number of nodes and at most one less than twice the points; nodes beyond stay.
+        A binary hierarchy has an odd number of nodes and at most one less than twice the points; nodes
+        beyond stay.
         """
         import numpy as np
 
@@ -161,7 +163,7 @@ class GHHCLoss(nn.Module):
 
 
 def child_parent_dissimilarity(child: Tensor, parent: Tensor, margin: float = 0.0) -> Tensor:
-    """Distance weighted by one plus the excess of the parent's norm over the child's (Eq. 3 and 16); broadcasts."""
+    """Distance weighted by one plus the excess of the parent's norm over the child's (Eq. 3, 16)."""
     excess = poincare.norm(parent) - poincare.norm(child) + margin
     return poincare.distance(child, parent) * (1.0 + excess.clamp_min(0.0))
 

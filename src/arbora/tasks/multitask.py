@@ -1,11 +1,12 @@
 """Multi-task regression regularised over a tree of the tasks that is learned with it (gHHC, Sec. 5).
 
-Eq. 21 adds the cost of a tree over the tasks' weights to the cost of the regressions. It is minimised in turns:
-gHHC moves its nodes to the present weights and the tree is decoded; then, given the tree, each task's weights are
-its parent's plus a Gaussian deviation, each node's its parent's in turn, and the weights of all tasks and nodes follow
-exactly by passing messages up and down the tree. How much weights deviate, feature by feature, and how noisy the
-targets are, is estimated along the way; which share of the deviations belongs to the inner edges is chosen on held-out
-rows. The two baselines of the paper are here as well: each task for itself, and multi-task relationship learning.
+Eq. 21 adds the cost of a tree over the tasks' weights to the cost of the regressions. It is minimised in
+turns: gHHC moves its nodes to the present weights and the tree is decoded; then, given the tree, each task's
+weights are its parent's plus a Gaussian deviation, each node's its parent's in turn, and the weights of all
+tasks and nodes follow exactly by passing messages up and down the tree. How much weights deviate, feature by
+feature, and how noisy the targets are, is estimated along the way; which share of the deviations belongs to
+the inner edges is chosen on held-out rows. The two baselines of the paper are here as well: each task for
+itself, and multi-task relationship learning.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def explained_variance_percent(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 class TreePosterior(NamedTuple):
-    """Means and covariances of the weights of all nodes, and expected squared deviations from their parents."""
+    """Means and covariances of all nodes' weights, and their expected squared deviations from parents."""
 
     mean: Floats  # [N, d]
     covariance: Floats  # [N, d, d]
@@ -93,8 +94,8 @@ def tree_posterior(
 ) -> TreePosterior:
     """Exact posterior of the weights when every child is its parent plus independent Gaussian deviations.
 
-    Information flows up the tree (children come before parents), then means and covariances down. The root has
-    a flat prior.
+    Information flows up the tree (children come before parents), then means and covariances down. The root
+    has a flat prior.
     """
     parent, n_tasks, n_nodes = tree.parent, tree.n_leaves, tree.n_nodes
     d = stats.moment.shape[1]
@@ -123,7 +124,7 @@ def tree_posterior(
 
 
 def estimate_variances(stats: TaskStatistics, n_rounds: int = 40) -> tuple[float, Floats]:
-    """Variance of the noise and of each weight across tasks, by expectation maximisation with one common parent."""
+    """Variance of the noise and of each weight across tasks, by EM with one common parent."""
     n_tasks, d = stats.moment.shape
     star = Tree(np.append(np.full(n_tasks, n_tasks), -1), n_tasks)
     noise = float((stats.square.sum() / max(stats.count.sum(), 1)) / 2.0) + 1e-12
@@ -207,7 +208,7 @@ class _TaskRegression(RegressorMixin, BaseEstimator):
 
 
 class SingleTaskRegression(_TaskRegression):
-    """Ridge regression of each task for itself, the strength chosen on held-out rows (constant unpenalised)."""
+    """Ridge regression of each task for itself, its strength chosen on held-out rows."""
 
     def _solve(self, design: Floats, y: Floats, code: Ints) -> None:
         self.alpha_ = self._best_on_held_out(design, y, code, RIDGE_GRID, ridge_weights)
@@ -224,7 +225,8 @@ class RelationshipRegression(_TaskRegression):
     """Multi-task relationship learning (MTRL, Zhang and Yeung, 2010).
 
     Ridge regression of all tasks with a learned covariance between them: the weights and the matrix
-    ``(WᵀW)^½ / trace`` are found in turns. Strengths are chosen on held-out rows; constants are not penalised.
+    ``(WᵀW)^½ / trace`` are found in turns. Strengths are chosen on held-out rows; constants are not
+    penalised.
     """
 
     _GRID = tuple((own, shared) for own in (0.03, 0.1, 0.3) for shared in (0.1, 0.3, 1.0, 3.0))
@@ -235,7 +237,7 @@ class RelationshipRegression(_TaskRegression):
 
 
 def relationship_weights(stats: TaskStatistics, strengths: tuple[float, float], n_rounds: int = 8) -> Floats:
-    """Weights [T, d] that minimise mean squared errors plus both penalties of MTRL, its covariance learned."""
+    """Weights [T, d] that minimise mean squared errors plus both penalties of MTRL."""
     own, shared = strengths
     n_tasks, d = stats.moment.shape
     scale = 1.0 / np.maximum(stats.count, 1)

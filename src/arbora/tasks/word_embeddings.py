@@ -1,7 +1,7 @@
 """Word vectors and a tree of the words learned together: GloVe's objective with gHHC's (gHHC, Sec. 5).
 
-Epochs of GloVe (Pennington et al., 2014) alternate with steps of gHHC, whose gradient moves the nodes of the tree
-and the directions of the word vectors. On the command line::
+Epochs of GloVe (Pennington et al., 2014) alternate with steps of gHHC, whose gradient moves the nodes of the
+tree and the directions of the word vectors. On the command line::
 
     python -m arbora.tasks.word_embeddings corpus.txt --words 5000 --nodes 511 --show 12
 
@@ -129,8 +129,8 @@ class TreeGloVe(BaseEstimator):
     tree_rate : float, default 0.1
         Learning rate of the nodes.
     tree_weight : float, default 0.02
-        How strongly the tree moves the words: size of a step relative to a word vector. 0 learns the tree without
-        moving them.
+        How strongly the tree moves the words: size of a step relative to a word vector. 0 learns the tree
+        without moving them.
     window, min_count, learning_rate, x_max, alpha
         As in GloVe.
     random_state : int, RandomState or None
@@ -331,7 +331,7 @@ class _GloVe:
         return self.word[rows, :-1] + self.context[rows, :-1]
 
     def turn(self, rows: Ints, placement: BallPlacement, by_points: Floats, weight: float) -> None:
-        """Turn words against the gradient of the tree's cost by their places in the ball; lengths are GloVe's."""
+        """Turn words against the gradient of the tree's cost by their places; lengths are GloVe's."""
         centred = self.vectors(rows) - placement.mean
         length = np.linalg.norm(centred, axis=1, keepdims=True)
         unit = centred / np.maximum(length, 1e-12)
@@ -402,8 +402,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.wordnet:
         score = judge(result.words_, result.clusters_, WordNet.load(options.wordnet))
         print(
-            f"WordNet: common ancestors within clusters at depth {score.within:.3f}, within random clusters of "
-            f"the same sizes at {score.random:.3f} ({score.n_pairs} pairs)"
+            f"WordNet: common ancestors within clusters at depth {score.within:.3f}, within random clusters "
+            f"of the same sizes at {score.random:.3f} ({score.n_pairs} pairs)"
         )
     return 0
 

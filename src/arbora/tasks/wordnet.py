@@ -73,7 +73,7 @@ class WordNet:
 
 
 class WordNetScore(NamedTuple):
-    """Mean depth of WordNet's common ancestors of pairs within clusters, and within random clusters of that size."""
+    """Mean depth of common ancestors of pairs within clusters, and within random ones of the same sizes."""
 
     within: float
     random: float
@@ -83,7 +83,7 @@ class WordNetScore(NamedTuple):
 def judge(
     words: Sequence[str], clusters: Ints, wordnet: WordNet, max_pairs: int = 20_000, random_state: Any = 0
 ) -> WordNetScore:
-    """Compare clusters of words with random clusters of the same sizes, over the words WordNet knows as nouns."""
+    """Compare clusters of words with random clusters of the same sizes, over WordNet's nouns."""
     rng = np.random.default_rng(random_state)
     known = np.array([place for place, word in enumerate(words) if word in wordnet])
     if len(known) < 2:

@@ -34,7 +34,7 @@ def test_distances_agree_with_the_geometry_of_the_ball():
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.4]))
 def test_dissimilarities_equal_their_definition_also_with_a_margin(seed, margin):
-    points, nodes = world(seed)
+    _, nodes = world(seed)
     children = nodes[::-1]  # some have parents of larger norm
     expected = [[definitions.dissimilarity(c, z, margin) for z in nodes] for c in children]
     found = NodeTable(nodes).dissimilarities(children, margin)

@@ -29,7 +29,8 @@ def ranking_terms(scores, node_gap, node_depth, point_gap, point_depth, noise, t
     towards, along : float[3, B, K]
         A point x adds ``along * z - towards * x`` to the gradient of node z.
     push : float[3, B, K]
-        Derivative by the hyperbolic norm of the node through the penalty (by that of the point: its negative).
+        Derivative by the hyperbolic norm of the node through the penalty (by that of the point: its
+        negative).
     """
     n_triples, n_candidates = node_gap.shape
     cost = np.zeros(n_triples)
@@ -109,9 +110,9 @@ def ranking_terms(scores, node_gap, node_depth, point_gap, point_depth, noise, t
 def nearest_candidates(scores, n_candidates):
     """Nodes that can carry mass in the LCA distributions of each triple: int64[B, n_candidates].
 
-    `scores` is float[3, B, M], growing with the dissimilarity. The first half of a row are the nodes nearest to
-    the farther of points i and j (Eq. 12), the second half the nearest of the others to the farthest of all
-    three (Eq. 13). A bounded insertion list: nearly every node fails one comparison.
+    `scores` is float[3, B, M], growing with the dissimilarity. The first half of a row are the nodes nearest
+    to the farther of points i and j (Eq. 12), the second half the nearest of the others to the farthest of
+    all three (Eq. 13). A bounded insertion list: nearly every node fails one comparison.
     """
     n_triples, n_nodes = scores.shape[1], scores.shape[2]
     chosen = np.empty((n_triples, n_candidates), dtype=np.int64)
@@ -166,7 +167,8 @@ def take_candidates(scores, candidates):
 def scatter_gradient(candidates, towards, along, points, nodes, position, n_rows):
     """Euclidean gradient of the touched nodes: float[n_rows, d].
 
-    A point x adds ``along * z - towards * x`` to the gradient of a candidate z; `position` is the row of a node.
+    A point x adds ``along * z - towards * x`` to the gradient of a candidate z; `position` is the row of a
+    node.
     """
     dimension = nodes.shape[1]
     n_triples, n_candidates = candidates.shape
@@ -227,8 +229,8 @@ def upward_order(parent, n_leaves):
 def contract_unary(parent, order, n_leaves, support):
     """Drop internal nodes without leaves, replace those with one child by it.
 
-    Returns `above`, the parent of every node that stays, and `stands_for`, the node that stands for each (-1: none).
-    `support` is multiplied along what is contracted, in place.
+    Returns `above`, the parent of every node that stays, and `stands_for`, the node that stands for each
+    (-1: none). `support` is multiplied along what is contracted, in place.
     """
     n_nodes = parent.shape[0]
     above = np.full(n_nodes, -2, dtype=np.int64)
@@ -260,8 +262,8 @@ def contract_unary(parent, order, n_leaves, support):
 def ward_merges(means, size):
     """Ward's agglomeration of groups of given sizes, by nearest-neighbour chains.
 
-    Returns pairs of representatives, int64[n - 1, 2], with heights (the growth of the sum of squares), in the order
-    found. O(n² d) time and O(n d) memory: a distance comes from the two means.
+    Returns pairs of representatives, int64[n - 1, 2], with heights (the growth of the sum of squares), in
+    the order found. O(n² d) time and O(n d) memory: a distance comes from the two means.
     """
     n_groups, dimension = means.shape
     center = means.copy()
@@ -341,8 +343,8 @@ def number_merges(pairs, n_groups):
 def unnormalised_mass(scores, point_gap):
     """Sum over the nodes of ``exp(-distance)`` for each point: float64[N].
 
-    Since the distance is ``2 arsinh sqrt(q)``, its exponential is ``(sqrt(q) + sqrt(1 + q))^-2``: no logarithm, and
-    the loop runs in vector registers.
+    Since the distance is ``2 arsinh sqrt(q)``, its exponential is ``(sqrt(q) + sqrt(1 + q))^-2``: no
+    logarithm, and the loop runs in vector registers.
     """
     n_points, n_nodes = scores.shape
     total = np.zeros(n_points)

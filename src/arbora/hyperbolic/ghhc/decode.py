@@ -35,8 +35,8 @@ def most_likely_tree(
 ) -> tuple[Extraction, Ints, Ints]:
     """Tree in which everything selects its nearest parent, with the parents of rows and of nodes.
 
-    Heights are hyperbolic: how much nearer to the origin than the data a node lies. Support is the probability of
-    the selected parent (Eq. 5).
+    Heights are hyperbolic: how much nearer to the origin than the data a node lies. Support is the
+    probability of the selected parent (Eq. 5).
     """
     point_parent, point_support = assign(table, rows, placement)
     place = model.ranks(table)

@@ -1,8 +1,8 @@
 """Hyperbolic distances of many points to many nodes by one matrix product, in NumPy.
 
-`arbora.hyperbolic.poincare` is the geometry, for PyTorch tensors; these are its distances in the one form gHHC
-needs at scale. With the gap ``1 - |z|²`` of a node, ``|x - z|² / gap`` is linear in ``(x, 1, |x|²)``; so the
-scores of a batch against all nodes are one product with a table that changes only where nodes move.
+`arbora.hyperbolic.poincare` is the geometry, for PyTorch tensors; these are its distances in the one form
+gHHC needs at scale. With the gap ``1 - |z|²`` of a node, ``|x - z|² / gap`` is linear in ``(x, 1, |x|²)``;
+so the scores of a batch against all nodes are one product with a table that changes only where nodes move.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class NodeTable:
         self._table[rows, -1] = 1.0 / gap
 
     def scores(self, points: Floats) -> Floats:
-        """``|x - z|² / (1 - |z|²)``, which orders the nodes around a point as the distance does: float[N, M]."""
+        """``|x - z|² / (1 - |z|²)``, ordering the nodes around a point as the distance does: float[N, M]."""
         return lifted(points) @ self._table.T
 
     def ratios(self, points: Floats) -> Floats:

@@ -37,10 +37,10 @@ POOL_STEPS = 50
 class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Hierarchical clustering by gradient descent on nodes in the Poincaré ball (gHHC, Monath et al., 2019).
 
-    A fixed number of internal nodes live in the ball, the data at its edge. A child's parent is a nearby node closer
-    to the origin; triples of points, two of them neighbours, say which nodes should be common ancestors. Cost and
-    memory depend on the number of nodes and the steps, not on the number of points: data may be a memory map or
-    a stream.
+    A fixed number of internal nodes live in the ball, the data at its edge. A child's parent is a nearby
+    node closer to the origin; triples of points, two of them neighbours, say which nodes should be common
+    ancestors. Cost and memory depend on the number of nodes and the steps, not on the number of points: data
+    may be a memory map or a stream.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     init_sweeps : int, default 10
         Sweeps of Lloyd's algorithm that move the leaves of the initial hierarchy.
     checkpoint : path, optional
-        File the state of the fit is kept in. A fit that finds the checkpoint of the same fit continues from it, to
-        the same result.
+        File the state of the fit is kept in. A fit that finds the checkpoint of the same fit continues from
+        it, to the same result.
     checkpoint_every : int, default 500
         Steps between checkpoints.
     random_state : int, RandomState or None
@@ -92,8 +92,8 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     Attributes
     ----------
     tree_ : Tree
-        Over the rows of X (of the last chunk after `partial_fit`); `support` is the probability of a node's parent,
-        `height` the hyperbolic distance from the data's sphere.
+        Over the rows of X (of the last chunk after `partial_fit`); `support` is the probability of a node's
+        parent, `height` the hyperbolic distance from the data's sphere.
     labels_ : int64[n]
         Flat clustering into `n_clusters`.
     nodes_ : float[n_nodes, d]
@@ -192,8 +192,8 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: object = None) -> GHHC:
         """Learn from a chunk of a stream; about one step for every `batch_size` rows.
 
-        The first chunk sets the mean and the initial nodes and should be representative. `tree_` and `labels_` are
-        those of the last chunk; `tree_over` gives the tree over any data.
+        The first chunk sets the mean and the initial nodes and should be representative. `tree_` and
+        `labels_` are those of the last chunk; `tree_over` gives the tree over any data.
         """
         settings.check(self)
         first = not hasattr(self, "_state")
@@ -262,7 +262,8 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return BallPlacement(rows.column_means(), projection, settings.placed_norm(self, rows.dtype))
 
     def _sampler(self, rows, placement, seed, pool_steps) -> TripleSampler:
-        # neighbours are those before a projection learns, so that they do not depend on where a run was taken up
+        # neighbours are those before a projection learns, so that they do not depend on where a run was
+        # taken up
         return TripleSampler(
             placement.reader(rows), rows.shape[0], seed, self.n_neighbors, self.pool_size, pool_steps
         )
@@ -341,8 +342,9 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d), memory map, on-disk array, or list of 2-D chunks
         level : int or "parent", optional
-            By default the label in the flat clustering `labels_`; an integer asks for the label in the cut of `tree_`
-            into so many clusters, "parent" for the node of `tree_` that is the parent of the point.
+            By default the label in the flat clustering `labels_`; an integer asks for the label in the cut
+            of `tree_` into so many clusters, "parent" for the node of `tree_` that is the parent of the
+            point.
 
         Returns
         -------
@@ -360,7 +362,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return decode.label_of_nodes(labels, self.parents_, self._node_parent, place)[parent]
 
     def _tree_parent(self) -> Ints:
-        """Node of `tree_` under which new data of each node of the model goes: beside its own data, if any."""
+        """Node of `tree_` under which new data of a node of the model goes: beside its own data, if any."""
         beside = self._tree_node.copy()
         own = np.zeros(len(beside), np.int64)
         np.add.at(own, self.parents_, 1)
@@ -410,7 +412,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         ]
 
     def log_probability(self, X: Any = None) -> float:
-        """Logarithm of the probability of the most likely choice of parents for all rows and nodes (Eq. 6)."""
+        """Logarithm of the probability of the most likely parents of all rows and nodes (Eq. 6)."""
         check_is_fitted(self, "tree_")
         rows = self._data if X is None else self._rows(X, reset=False)
         parent, probability = decode.assign(self._table, rows, self._placement)

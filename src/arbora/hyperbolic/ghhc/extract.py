@@ -19,8 +19,8 @@ class Extraction(NamedTuple):
     ----------
     tree : Tree
     tree_node : int64[M]
-        Node of the tree that stands for a node of the model: itself, or where it was pruned for having one child
-        only, what it stood above; -1 where no data lies below it.
+        Node of the tree that stands for a node of the model: itself, or where it was pruned for having one
+        child only, what it stood above; -1 where no data lies below it.
     """
 
     tree: Tree
@@ -36,9 +36,9 @@ def extract_tree(
 ) -> Extraction:
     """Tree of a choice of parents for points and nodes.
 
-    Where a node is parent of data and of nodes, its data goes under an extra node below it, so that cutting the
-    tree can give exactly the partition of the data by parent. Nodes without data below are dropped; nodes with
-    one child are replaced by it, and probabilities multiply along what is contracted.
+    Where a node is parent of data and of nodes, its data goes under an extra node below it, so that cutting
+    the tree can give exactly the partition of the data by parent. Nodes without data below are dropped;
+    nodes with one child are replaced by it, and probabilities multiply along what is contracted.
 
     Examples
     --------

@@ -26,10 +26,10 @@ def initial_nodes(
 ) -> Floats:
     """Nodes of a binary hierarchy with at most `n_internal` nodes, leaves first, then in order of merging.
 
-    Seeds are chosen among `points` (`leaves`: ``"k-means++"``, ``"farthest"``, ``"random"``), a few for each leaf,
-    and merged down to leaves by agglomerative `linkage`; leaves move to the means of their surroundings by
-    `n_sweeps` of Lloyd's algorithm and are merged in turn up to the root. A node is the average of its
-    descendants; see `place` for its norm.
+    Seeds are chosen among `points` (`leaves`: ``"k-means++"``, ``"farthest"``, ``"random"``), a few for each
+    leaf, and merged down to leaves by agglomerative `linkage`; leaves move to the means of their
+    surroundings by `n_sweeps` of Lloyd's algorithm and are merged in turn up to the root. A node is the
+    average of its descendants; see `place` for its norm.
 
     Examples
     --------
@@ -94,20 +94,18 @@ def _averages(leaves: Floats, size: Ints, merges: Ints) -> Floats:
 def place(averages: Floats, n_leaves: int, radius: float, norms: str) -> Floats:
     """Scale averages of points of norm `radius` into the ball.
 
-    ``norms="log"`` is the paper's: the node of the j-th of N merges gets norm ``log(N - j) / log N`` (times the
-    radius), the leaves the largest. ``norms="centroid"`` makes a leaf the hyperbolic centroid of its points: their
-    plain average in the Klein model, where averages belong, taken back to the Poincaré ball. A leaf is then as deep
-    as its points are concentrated, which is where the distance to them is smallest. The nodes above get the square
-    of their averages' Klein norms: well above their leaves, so that points and nodes prefer the leaf or child they
-    belong to over an ancestor at nearly the same depth.
+    ``norms="log"`` is the paper's: the node of the j-th of N merges gets norm ``log(N - j) / log N`` (times
+    the radius), the leaves the largest. ``norms="centroid"`` makes a leaf the hyperbolic centroid of its
+    points: their plain average in the Klein model, where averages belong, taken back to the Poincaré ball. A
+    leaf is then as deep as its points are concentrated, which is where the distance to them is smallest. The
+    nodes above get the square of their averages' Klein norms: well above their leaves, so that points and
+    nodes prefer the leaf or child they belong to over an ancestor at nearly the same depth.
     """
     length = np.sqrt(np.einsum("nd,nd->n", averages, averages))
     safe = np.where(length > 0, length, 1.0)
     if norms == "log":
-        n_merges = len(averages) - n_leaves
         wanted = np.full(len(averages), 0.99 * radius)
-        left = np.maximum(n_merges - 1 - np.arange(n_merges), 1)
-        wanted[n_leaves:] *= np.log(left) / np.log(max(n_merges, 2))
+        wanted[n_leaves:] *= np.log(n_leaves - 1 - np.arange(n_leaves - 1)) / np.log(max(n_leaves, 2))
     else:
         klein = np.minimum(
             length * (2.0 / (1.0 + radius**2)), 1.0

@@ -1,7 +1,7 @@
 """The distributions of gHHC over parents, trees and least common ancestors, exact and in log space.
 
-Everything follows from the child–parent dissimilarity (Eq. 3). A node may only have parents of smaller norm; ties
-go by the order of the nodes, so that any choice of parents is a tree. Data points lie below every node.
+Everything follows from the child–parent dissimilarity (Eq. 3). A node may only have parents of smaller norm;
+ties go by the order of the nodes, so that any choice of parents is a tree. Data points lie below every node.
 """
 
 from __future__ import annotations

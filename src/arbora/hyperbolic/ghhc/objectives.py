@@ -1,4 +1,5 @@
-"""The two costs of gHHC with their gradients derived by hand: ranking (Eq. 15) and child–parent margin (Eq. 17).
+"""The two costs of gHHC with their gradients derived by hand: ranking (Eq. 15) and child–parent margin (Eq.
+17).
 
 With ``q = |x - z|² / ((1 - |x|²)(1 - |z|²))`` the distance is ``2 arsinh √q`` and
 
@@ -51,9 +52,9 @@ def ranking_cost(
     noise : float[B, K], optional
         Gumbel noise on the logits of the K nodes considered.
     n_candidates : int, optional
-        Consider only so many nodes a triple: the nearest to the pair and to the triple (Eq. 12 and 13 restricted
-        to them). By default all, which is exact. A node that is left out has no mass in either distribution and
-        counts as σ(0) three times, as it does in the exact cost when its mass vanishes.
+        Consider only so many nodes a triple: the nearest to the pair and to the triple (Eq. 12 and 13
+        restricted to them). By default all, which is exact. A node that is left out has no mass in either
+        distribution and counts as σ(0) three times, as it does in the exact cost when its mass vanishes.
     with_points : bool
         Also return the gradient by the points.
 

@@ -43,7 +43,7 @@ class RiemannianDescent:
 
 
 class RiemannianAdam:
-    """Adam with one second moment a node; moments and bias corrections advance only where a node is touched."""
+    """Adam with one second moment a node; moments advance only where a node is touched."""
 
     decay_first, decay_second, floor = 0.9, 0.999, 1e-8
 

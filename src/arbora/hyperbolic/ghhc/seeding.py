@@ -32,9 +32,10 @@ def farthest_first(points: Floats, n_leaves: int, rng: np.random.Generator) -> I
 def kmeans_plus_plus(points: Floats, n_leaves: int, rng: np.random.Generator, chain: int = 100) -> Ints:
     """Rows sampled as by k-means++, by the assumption-free Markov chains of Bachem et al. (2016).
 
-    A chain walks over rows proposed half by their distance from the first leaf and half uniformly, accepting by
-    the distance to the leaves chosen so far. The proposals do not depend on the leaves, so those of many chains
-    meet the leaves chosen before them in one matrix product; only the leaves of the same round come one by one.
+    A chain walks over rows proposed half by their distance from the first leaf and half uniformly, accepting
+    by the distance to the leaves chosen so far. The proposals do not depend on the leaves, so those of many
+    chains meet the leaves chosen before them in one matrix product; only the leaves of the same round come
+    one by one.
     """
     n_points = len(points)
     chosen = np.empty(n_leaves, np.int64)
@@ -97,7 +98,8 @@ SEEDINGS = {"k-means++": kmeans_plus_plus, "farthest": farthest_first, "random":
 
 
 def move_to_means(points: Floats, leaves: Floats, n_sweeps: int) -> tuple[Floats, Ints]:
-    """Lloyd's sweeps: leaves move to the mean of the points nearest to them; also the nearest leaf of each point.
+    """Lloyd's sweeps: leaves move to the mean of the points nearest to them; also the nearest leaf of each
+    point.
 
     A leaf without points stays where it is.
     """

@@ -66,8 +66,8 @@ def train(
 ) -> TrainingState:
     """Run the steps that are left; `after_step` may stop early by returning True.
 
-    Every second step is followed by one on the margin cost, over a random part of the nodes when there are many.
-    The ranking cost is averaged over the batch, the margin cost summed over its nodes and weighted.
+    Every second step is followed by one on the margin cost, over a random part of the nodes when there are
+    many. The ranking cost is averaged over the batch, the margin cost summed over its nodes and weighted.
     """
     limit = state.placement.norm * (1.0 - 1e-3)  # nodes stay below the data, so that they can be its parents
     while state.step < plan.n_steps:
