@@ -184,3 +184,13 @@ def test_a_million_leaves_are_written_and_read_in_15_seconds():
     back = Tree.from_newick(tree.to_newick())
     assert time.process_time() - before < 15
     assert back.n_leaves == n
+
+
+@given(st.text("()[],:;' ab1.", max_size=30))
+def test_any_text_is_read_or_refused(text):
+    try:
+        tree = Tree.from_newick(text)
+    except FormatError:
+        return
+    again = Tree.from_newick(tree.to_newick())
+    assert (again.n_leaves, again.n_nodes) == (tree.n_leaves, tree.n_nodes)

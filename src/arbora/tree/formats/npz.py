@@ -15,11 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from arbora.errors import FormatError, TreeError
+from arbora.errors import FormatError
 from arbora.tree._tree import Tree
 
 MARKER = "arbora.tree"
 VERSION = 1
+# What reading a damaged archive can raise: from zipfile (a method or encryption it does not know included),
+# from NumPy, and from arrays that do not fit each other.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, RuntimeError, TypeError, ValueError)
+_TREE_ARRAYS = {"n_leaves", "parent", "height", "support", "order", "name_bytes", "name_offsets"}
 
 
 def write(tree: Tree, path: str | PathLike[str]) -> None:
@@ -46,7 +50,7 @@ def write_archive(path: str | PathLike[str], marker: str, arrays: dict[str, Any]
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, format=np.array(marker), version=np.array(VERSION), **arrays)
+            np.savez(file, allow_pickle=False, **_header(marker, arrays), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files only their owner can read
@@ -63,13 +67,22 @@ def open_archive(path: str | PathLike[str], marker: str) -> Iterator[Any]:
     if path.is_file() and not zipfile.is_zipfile(path):
         raise FormatError(f"{path} is not a file that arbora saved, or it was cut short.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # NumPy leaves a file open that it opened itself and cannot read
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             _check_marker(path, file, marker)
             yield file
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, TreeError, TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
+    except _DAMAGE as error:
+        if isinstance(error, (FormatError, FileNotFoundError, PermissionError, IsADirectoryError)):
             raise
         raise FormatError(f"{path} is damaged, or not what arbora saved: {error}") from error
+
+
+def _header(marker: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "format": np.array(marker),
+        "version": np.array(VERSION),
+        "n_arrays": np.array(len(arrays)),  # so that a damaged list of contents is noticed
+    }
 
 
 def _check_marker(path: Path, file: Any, marker: str) -> None:
@@ -78,6 +91,8 @@ def _check_marker(path: Path, file: Any, marker: str) -> None:
     version = int(file["version"])
     if version > VERSION:
         raise FormatError(f"{path} has version {version}; this arbora reads up to {VERSION}. Update arbora.")
+    if int(file["n_arrays"]) != len(file.files) - len(_header(marker, {})):
+        raise FormatError(f"{path} is damaged: it was saved with {int(file['n_arrays'])} arrays.")
 
 
 def _umask() -> int:
@@ -104,6 +119,9 @@ def _arrays(tree: Tree) -> dict[str, Any]:
 def read(path: str | PathLike[str]) -> Tree:
     """Tree from a file that `write` wrote; `FormatError` for any other, or a damaged one."""
     with open_archive(path, MARKER) as file:
+        unknown = sorted(set(file.files) - _TREE_ARRAYS - set(_header(MARKER, {})))
+        if unknown:  # a damaged name in the archive's list would otherwise lose an array silently
+            raise FormatError(f"{path} is damaged: a tree has no array {unknown[0]!r}.")
         return _tree(file)
 
 
