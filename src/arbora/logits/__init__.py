@@ -12,11 +12,13 @@ _HOME_OF_NAME = {
     "TURTLE": "turtle",
     "calibration_error": "calibration",
     "choose_n_clusters": "choose",
+    "class_report": "report",
     "evaluate_flat": "evaluate",
     "evaluate_tree": "evaluate",
     "expand": "expand",
     "fit_temperature": "calibration",
     "from_estimator": "from_estimator",
+    "taxonomy_tree": "taxonomy",
 }
 
 __all__ = sorted(_HOME_OF_NAME)
