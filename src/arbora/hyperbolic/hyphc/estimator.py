@@ -195,20 +195,27 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Cluster of each new point: that of the place in the tree where it would be inserted at least cost.
+        """Cluster of each new point: that of the place in the tree where it is inserted at least cost.
 
-        Needs a model that was fitted on vectors compared by cosine. Points do not influence each other.
+        Parameters
+        ----------
+        X : array-like
+            Vectors, where the model was fitted on vectors; otherwise one row a new point with its
+            similarity to each point of the tree. Points do not influence each other.
+
+        Returns
+        -------
+        labels : ndarray of int64, shape (n_new,)
+            -1 where a point resembles none of the tree.
         """
         check_is_fitted(self)
-        if not hasattr(self.similarity_, "features_of") or not hasattr(self, "n_features_in_"):
-            raise ValueError(
-                "predict needs a model fitted on vectors with similarity='cosine'. "
-                f"This one was fitted on {self.similarity_!r}."
-            )
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        from arbora.hyperbolic.hyphc.insertion import insertion_labels
+        if hasattr(self, "n_features_in_"):
+            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        if self.tree_.n_leaves == 1:
+            return np.zeros(len(X), dtype=np.int64)
+        from arbora.search import predict
 
-        return insertion_labels(self.tree_, self.labels_, self.similarity_, X)
+        return predict(self.tree_, self.similarity_, X, n_clusters=len(np.unique(self.labels_)))
 
     def _as_similarity(self, X: Any) -> Any:
         if settings.is_similarity(X):

@@ -13,7 +13,10 @@ from arbora.hyperbolic.sarkar import circle_angles
 from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity
 from arbora.tree import Tree
 
-_JITTER = 0.01  # keeps leaves with equal coordinates apart
+# Noise beside the unit vectors of a spectral start. Parts of a graph that are not connected may share a place
+# in the few eigenvectors looked at; little noise would leave them mixed up for good.
+_SPECTRAL_NOISE = 0.5
+_TREE_NOISE = 0.01
 
 
 def start_directions(
@@ -30,7 +33,7 @@ def start_directions(
     if init == "random" or n <= dimension + 1:
         return _unit(rng.normal(size=(n, dimension)))
     coordinates = _spectral(similarity, dimension, rng)
-    return _unit(_unit(coordinates) + _JITTER * rng.normal(size=(n, dimension)))
+    return _unit(_unit(coordinates) + _SPECTRAL_NOISE * rng.normal(size=(n, dimension)))
 
 
 def _spectral(similarity: Any, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -70,7 +73,7 @@ def _from_tree(tree: Tree, n: int, dimension: int, rng: np.random.Generator) -> 
     if tree.n_leaves != n:
         raise ValueError(f"init must have one leaf a point. Got {tree.n_leaves} leaves and {n} points.")
     angles = circle_angles(tree)
-    directions = _JITTER * rng.normal(size=(n, dimension)) if dimension > 2 else np.zeros((n, dimension))
+    directions = _TREE_NOISE * rng.normal(size=(n, dimension)) if dimension > 2 else np.zeros((n, dimension))
     directions[:, :2] += np.column_stack([np.cos(angles), np.sin(angles)])
     return _unit(directions)
 

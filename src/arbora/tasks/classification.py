@@ -1,0 +1,253 @@
+"""Semi-supervised classification with HypHC embeddings (Sec. 6.4 of the paper).
+
+All points and their similarities are known, the labels of a few. *Two-step* learns the embedding first and a
+hyperbolic logistic regression on it afterwards; *end-to-end* trains both losses together, so that the tree
+also respects the labels. Label propagation, which learns no tree, is the baseline.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch.nn.functional import cross_entropy
+
+from arbora.hyperbolic import poincare
+from arbora.hyperbolic.hyphc.decode import decode
+from arbora.hyperbolic.hyphc.estimator import HypHC
+from arbora.hyperbolic.hyphc.loss import triple_losses
+from arbora.hyperbolic.hyphc.triples import TripleSampler
+from arbora.hyperbolic.optim import RiemannianAdam
+from arbora.nn.hyperbolic_logistic import HyperbolicLogisticRegression
+from arbora.tree import Tree
+
+METHODS = ("two-step", "end-to-end", "label-propagation")
+
+
+class Split(NamedTuple):
+    """Rows used for training, validation and testing."""
+
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+class Classified(NamedTuple):
+    """Outcome of a run: accuracies, a label for every point, what was learned (None by label propagation)."""
+
+    test_accuracy: float
+    validation_accuracy: float
+    labels: NDArray[Any]
+    embedding: NDArray[np.float64] | None
+    tree: Tree | None
+
+
+def split_rows(n_points: int, random_state: int = 0, parts: tuple[float, float] = (0.3, 0.1)) -> Split:
+    """Random split: 30 % for training, 10 % for validation and 60 % for testing, as in the paper.
+
+    Examples
+    --------
+    >>> from arbora.tasks.classification import split_rows
+    >>> [len(rows) for rows in split_rows(100)]
+    [30, 10, 60]
+    """
+    if min(parts) < 0 or parts[0] == 0 or sum(parts) >= 1:
+        raise ValueError(f"parts must be positive shares that leave some points for testing. Got {parts!r}.")
+    rows = np.random.default_rng(random_state).permutation(n_points)
+    first = max(1, round(parts[0] * n_points))
+    second = first + round(parts[1] * n_points)
+    if second >= n_points:
+        raise ValueError(f"{n_points} points are too few to split. Got parts {parts!r}.")
+    return Split(rows[:first], rows[first:second], rows[second:])
+
+
+def classify(
+    X: Any,
+    y: ArrayLike,
+    method: str = "end-to-end",
+    *,
+    split: Split | None = None,
+    dimension: int = 2,
+    radius: float = 3.0,
+    max_epochs: int = 50,
+    n_steps: int = 300,
+    batch_size: int = 4096,
+    tree_weight: float = 1.0,
+    learning_rate: float = 0.02,
+    temperature: float = 0.3,
+    random_state: int = 0,
+) -> Classified:
+    """Classify all points from the labels of a few.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d), or a similarity
+        Vectors (compared by cosine) or any similarity.
+    y : array-like of shape (n,)
+        Labels of all points; only those of ``split.train`` are learned from, those of ``split.validation``
+        choose the step to keep.
+    method : {"end-to-end", "two-step", "label-propagation"}
+    split : Split, optional
+        By default `split_rows` with `random_state`.
+    dimension : int, default=2
+        Of the ball.
+    radius : float, default=3.0
+        Hyperbolic distance of the points from the origin while they are classified.
+    max_epochs : int, default=50
+        Of the HypHC training that comes first.
+    n_steps : int, default=300
+        Of the classifier (two-step) or of joint training (end-to-end).
+    batch_size : int, default=4096
+        Triples a joint step.
+    tree_weight : float, default=1.0
+        Weight of HypHC's loss, per triple, beside the cross-entropy.
+    learning_rate : float, default=0.02
+    temperature : float, default=0.3
+        Of HypHC's loss in joint training.
+    random_state : int
+
+    Returns
+    -------
+    Classified
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.tasks.classification import classify
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal([5, 0, 0], 1, (20, 3)), rng.normal([0, 5, 0], 1, (20, 3))])
+    >>> result = classify(X, np.repeat(["a", "b"], 20), max_epochs=5, n_steps=40)
+    >>> result.test_accuracy > 0.9
+    True
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}. Got {method!r}.")
+    similarity, classes, codes = _checked(X, y)
+    split = split_rows(len(codes), random_state) if split is None else split
+    if method == "label-propagation":
+        found = propagate_labels(similarity, codes, split.train)
+        return _scored(found, codes, classes, split, None, None)
+    options = {"max_epochs": max_epochs, "dimension": dimension, "random_state": random_state}
+    embedding = HypHC(1, **options).fit(similarity).embedding_
+    model = _Joint(embedding, len(classes), radius, random_state)
+    joint = method == "end-to-end"
+    sampler = TripleSampler(similarity, n_steps * batch_size, seed=random_state) if joint else None
+    model.train(
+        codes,
+        split,
+        sampler,
+        n_steps=n_steps,
+        batch_size=batch_size,
+        tree_weight=tree_weight,
+        rate=learning_rate,
+        temperature=temperature,
+    )
+    points, found = model.outcome()
+    return _scored(found, codes, classes, split, points, decode(points))
+
+
+class _Joint:
+    """Leaf embeddings at one radius and a hyperbolic logistic regression on them."""
+
+    def __init__(self, embedding: NDArray[np.float64], n_classes: int, radius: float, seed: int) -> None:
+        start = poincare.at_radius(torch.as_tensor(embedding), 1.0)
+        self._points = start.clone().requires_grad_()
+        self._radius = radius
+        generator = torch.Generator().manual_seed(seed)
+        self._classifier = HyperbolicLogisticRegression(start.shape[1], n_classes, generator=generator)
+        self._best: tuple[tuple[float, float], Any] = ((-1.0, -np.inf), None)
+
+    def train(
+        self,
+        codes: NDArray[np.int64],
+        split: Split,
+        sampler: TripleSampler | None,
+        *,
+        n_steps: int,
+        batch_size: int,
+        tree_weight: float,
+        rate: float,
+        temperature: float,
+    ) -> None:
+        """Minimise the cross-entropy of the training rows, with HypHC's loss where there is a sampler."""
+        groups = [{"params": list(self._classifier.parameters()), "ball": False, "lr": 10 * rate}]
+        if sampler is not None:
+            groups.append({"params": [self._points], "ball": True, "lr": rate})
+        optimizer = RiemannianAdam(groups)
+        target = torch.as_tensor(codes)
+        train = torch.as_tensor(split.train)
+        blocks = None if sampler is None else sampler.blocks(0, batch_size)
+        for _ in range(n_steps):
+            optimizer.zero_grad()
+            placed = poincare.at_radius(self._points, self._radius)
+            logits = self._classifier(placed)
+            self._remember(logits.detach(), target, split)
+            loss = cross_entropy(logits[train], target[train])
+            if blocks is not None:
+                triples, weights = next(blocks)
+                soft = triple_losses(placed[torch.as_tensor(triples)], torch.as_tensor(weights), temperature)
+                loss = loss + tree_weight * soft.mean()
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            self._remember(self._classifier(poincare.at_radius(self._points, self._radius)), target, split)
+
+    def _remember(self, logits: torch.Tensor, target: torch.Tensor, split: Split) -> None:
+        """Keep the state that classifies the validation rows best; of equal ones the surest."""
+        rows = torch.as_tensor(split.validation if len(split.validation) else split.train)
+        right = float((logits[rows].argmax(-1) == target[rows]).double().mean())
+        score = (right, -float(cross_entropy(logits[rows], target[rows])))
+        if score >= self._best[0]:
+            self._best = (score, (self._points.detach().clone(), logits.argmax(-1)))
+
+    def outcome(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Embedding and class of every point, of the step kept."""
+        points, found = self._best[1]
+        return poincare.at_radius(points, self._radius).numpy(), found.numpy()
+
+
+def propagate_labels(
+    similarity: Any, codes: NDArray[np.int64], train: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Label propagation (scikit-learn) over the same similarities: the baseline without a tree."""
+    from sklearn.semi_supervised import LabelPropagation
+
+    n = similarity.n_points
+    known = np.full(n, -1)
+    known[train] = codes[train]
+    everyone = np.arange(n)
+    W = similarity.pairs(everyone[:, None], everyone[None, :])
+    model = LabelPropagation(kernel=lambda first, second: W[first.ravel().astype(int)], max_iter=10_000)
+    model.fit(everyone[:, None].astype(float), known)
+    return model.transduction_.astype(np.int64)
+
+
+def _checked(X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any], NDArray[np.int64]]:
+    from arbora.hyperbolic.hyphc.settings import is_similarity
+    from arbora.similarity import cosine
+
+    similarity = X if is_similarity(X) else cosine(X)
+    labels = np.asarray(y)
+    if labels.shape != (similarity.n_points,):
+        raise ValueError(
+            f"y must have one label a point, shape ({similarity.n_points},). Got {labels.shape}."
+        )
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes. Got {len(classes)}.")
+    return similarity, classes, codes.astype(np.int64)
+
+
+def _scored(
+    found: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    classes: NDArray[Any],
+    split: Split,
+    embedding: NDArray[np.float64] | None,
+    tree: Tree | None,
+) -> Classified:
+    right = found == codes
+    validation = float(right[split.validation].mean()) if len(split.validation) else float("nan")
+    return Classified(float(right[split.test].mean()), validation, classes[found], embedding, tree)
