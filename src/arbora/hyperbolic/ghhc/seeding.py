@@ -41,7 +41,9 @@ def kmeans_plus_plus(points: Floats, n_leaves: int, rng: np.random.Generator, ch
     chosen = np.empty(n_leaves, np.int64)
     chosen[0] = rng.integers(n_points)
     away = _squared_distances(points, points[chosen[:1]])[:, 0].astype(np.float64)
-    proposal = 0.5 / n_points + (0.5 * away / away.sum() if away.sum() > 0 else 0.5 / n_points)
+    proposal = np.full(n_points, 1.0 / n_points)
+    if away.sum() > 0:
+        proposal = 0.5 * proposal + 0.5 * away / away.sum()
     cumulative = np.cumsum(proposal)
     done = 1
     while done < n_leaves:

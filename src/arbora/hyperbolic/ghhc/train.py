@@ -179,7 +179,7 @@ def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
     if not Path(path).exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             stored = {key: file[key] for key in file.files}
         if not {"name", "seed", "step", "nodes", "mean", "costs"} <= stored.keys():
             raise ValueError("arrays are missing")
