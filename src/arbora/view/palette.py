@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-# Okabe and Ito's without black, yellow darkened for white paper, then some of Tol's that keep their distance.
+# Six of Okabe and Ito's, then what stays furthest from those before for normal, protan and deutan vision.
 LIGHT = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
-    "#7a5195", "#b0a000", "#882255", "#44aa99", "#8c6d31", "#6b7280",
+    "#4a22c8", "#7d2305", "#7a0050", "#35c46a", "#6b7280",
 )  # fmt: skip
 DARK = (
-    "#3d9be0", "#f0b429", "#2bc497", "#e29cc3", "#8fd0f7", "#f08a4b",
-    "#a98bdc", "#e3d84a", "#d16a95", "#6fd0c2", "#c8a464", "#9ca3af",
+    "#3d9be0", "#f0b429", "#2bc497", "#e29cc3", "#a97f35", "#c4ee93",
+    "#8464f2", "#b0609a", "#f0845c", "#d6e4ff", "#9ca3af",
 )  # fmt: skip
 NEUTRAL = "#8a94a0"
 # Cividis at nine points: even in lightness, the same for readers with and without red-green vision.

@@ -54,6 +54,7 @@ class Viewer:
             raise OSError(
                 error.errno, f"Port {port} on {_HOST} cannot be used ({error.strerror}). Leave out port."
             ) from error
+        self._socket.listen(128)  # from now on a request waits rather than fails, however long the page takes
         self.port = self._socket.getsockname()[1]
         self.url = f"http://{_HOST}:{self.port}/?token={self.token}"
         app = build_app(content, self.token, self.port, view)

@@ -481,7 +481,8 @@ export class Explorer {
     if (kind === "svg") saveBlob(new Blob([this.stage.svg()], { type: "image/svg+xml" }), `${name}.svg`);
     if (kind === "png") {
       this.stage.paint();
-      this.panel.canvas.toBlob((blob) => saveBlob(blob, `${name}.png`), "image/png");
+      const blob = await new Promise((done) => this.panel.canvas.toBlob(done, "image/png"));
+      saveBlob(blob, `${name}.png`);
     }
     if (kind === "csv") {
       const { names, label } = await this.source.labels(this.cut.clusters);

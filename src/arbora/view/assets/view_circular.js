@@ -90,30 +90,42 @@ export class CircularView extends PlanarView {
     this.paintLabels(ctx, frame, look);
   }
 
-  // Closed nodes of a few pixels are spokes, many to a path: polygons would cost most of a frame.
+  // Closed nodes of a few pixels, side by side and of one colour, are one band: a spoke for each would cost
+  // most of a frame.
   paintThin(ctx, frame, ink) {
-    const s = this.store, c = this.camera;
-    let pending = 0;
+    const s = this.store;
+    let from = -1, to = -1, color = -2;
+    const inner = [];
+    const flush = () => {
+      if (inner.length) this.fillBand(ctx, ink, color, inner, from, to);
+      inner.length = 0;
+    };
     ctx.globalAlpha = 0.5;
-    ctx.lineWidth = 1.4;
-    ctx.beginPath();
     for (let k = 0; k < frame.length; k++) {
       if (frame.kind[k] !== CLOSED || frame.extent[k] >= THIN) continue;
-      if (frame.color[k] !== ink.strokeIndex || pending >= 120) {
-        if (pending) ctx.stroke();
-        ink.stroke(frame.color[k]);
-        ctx.beginPath();
-        pending = 0;
+      const i = frame.slot[k];
+      if (frame.color[k] !== color || s.start[i] < to || (s.start[i] - to) * this.camera.zx * TURN > s.nLeaves) {
+        flush();
+        from = s.start[i];
+        color = frame.color[k];
       }
-      const i = frame.slot[k], angle = this.angleAt(s.start[i] + s.size[i] / 2), r = c.zx * s.bottom[i];
-      ctx.moveTo(frame.x[k], frame.y[k]);
-      ctx.lineTo(c.px + r * Math.cos(angle), c.py + r * Math.sin(angle));
-      pending++;
+      to = s.start[i] + s.size[i];
+      inner.push(k, frame.x[k], frame.y[k]);
     }
-    if (pending) ctx.stroke();
+    flush();
     ctx.globalAlpha = 1;
-    ctx.lineWidth = 1.1;
-    ink.strokeIndex = -2;
+  }
+
+  fillBand(ctx, ink, color, inner, from, to) {
+    const c = this.camera, a = this.angleAt(from), b = this.angleAt(to);
+    ink.fill(color);
+    ctx.beginPath();
+    ctx.moveTo(inner[1], inner[2]);
+    for (let k = 3; k < inner.length; k += 3) ctx.lineTo(inner[k + 1], inner[k + 2]);
+    ctx.lineTo(c.px + c.zx * Math.cos(b), c.py + c.zx * Math.sin(b));
+    ctx.arc(c.px, c.py, c.zx, b, a, true);
+    ctx.closePath();
+    ctx.fill();
   }
 
   // Along the parent's circle to the child's direction, then straight out.
