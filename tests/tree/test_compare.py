@@ -25,17 +25,19 @@ def pairs_of_trees(draw, max_leaves=9):
     return first, random_tree(first.n_leaves, rng, max_branching=draw(st.integers(2, max_leaves)), unary=0.15)
 
 
-def shape_by_definition(tree, a, b, c):
-    """Which two of three leaves meet first; 0 if none do."""
-    ab, ac, bc = tree.lca(a, b), tree.lca(a, c), tree.lca(b, c)
-    if ab == ac == bc:
-        return 0
-    return 1 if ac == bc else 2 if ab == bc else 3
+def shapes_by_definition(tree):
+    """Which two of every three leaves meet first: 1, 2 or 3, or 0 if none do."""
+    leaves = np.arange(tree.n_leaves)
+    lca = tree.lca(leaves[:, None], leaves)
+    found = []
+    for a, b, c in itertools.combinations(range(tree.n_leaves), 3):
+        ab, ac, bc = lca[a, b], lca[a, c], lca[b, c]
+        found.append(0 if ab == ac == bc else 1 if ac == bc else 2 if ab == bc else 3)
+    return np.array(found)
 
 
 def triplet_distance_by_definition(tree, other):
-    triples = itertools.combinations(range(tree.n_leaves), 3)
-    return sum(shape_by_definition(tree, *t) != shape_by_definition(other, *t) for t in triples)
+    return (shapes_by_definition(tree) != shapes_by_definition(other)).sum()
 
 
 @given(pairs_of_trees())
@@ -84,8 +86,7 @@ def test_unrelated_binary_trees_differ_in_two_thirds_of_the_triples():
 
 @given(trees(max_leaves=12, max_branching=12, unary=0.2))
 def test_stars_are_the_triples_that_a_tree_does_not_resolve(tree):
-    triples = itertools.combinations(range(tree.n_leaves), 3)
-    unresolved = sum(shape_by_definition(tree, *t) == 0 for t in triples)
+    unresolved = (shapes_by_definition(tree) == 0).sum()
     assert compare_kernels.count_stars(tree.parent, tree.sizes) == unresolved
 
 

@@ -107,6 +107,7 @@ def test_lca_broadcasts_and_returns_an_int_for_ints():
     assert tree.lca(0, [1, 2]).tolist() == [4, 6]
     assert tree.lca([[0], [2]], [1, 3]).tolist() == [[4, 6], [6, 5]]
     assert tree.lca([], []).shape == (0,)
+    assert Tree([-1], 1).lca([[0]], [0]).tolist() == [[0]]
 
 
 def test_arrays_cannot_be_written_to():

@@ -228,8 +228,8 @@ class Tree:
             self.sizes,
             self.neighbour_lca,
             self._range_maxima,
-            np.ascontiguousarray(left).ravel(),
-            np.ascontiguousarray(right).ravel(),
+            left.flatten(),  # a copy: NumPy warns when a broadcast view is handed on
+            right.flatten(),
         )
         return int(found[0]) if left.ndim == 0 else found.reshape(left.shape)
 
