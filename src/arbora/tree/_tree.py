@@ -349,7 +349,8 @@ class Tree:
         ----------
         n_clusters : int, optional
             Split from the root down, highest node first (largest where the tree has no heights), until there
-            are exactly this many. Raises if an n-ary split makes that impossible.
+            are exactly this many. With inversions (centroid linkage) a node is as high as the highest below
+            it. Raises if an n-ary split makes the number impossible.
         height : float, optional
             The largest clusters whose members all join at or below this height.
         max_size : int, optional
