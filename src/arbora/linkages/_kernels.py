@@ -109,15 +109,13 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
     """
     while graph.top[cluster] != NOTHING:
         half = graph.top[cluster]
-        if graph.end[half] == NOTHING:
-            pop(graph, cluster)
-            degree[cluster] -= 1
-            continue
-        key = true_key(graph, mass, size, pairs, method, half)
-        rank = graph.label[graph.end[half ^ 1]]
-        if key == graph.key[half] and rank == graph.rank[half]:
-            return half
-        pop(graph, cluster)
+        key, rank = -1.0, 0
+        if graph.end[half] != NOTHING:
+            key = true_key(graph, mass, size, pairs, method, half)
+            rank = graph.label[graph.end[half ^ 1]]
+            if key == graph.key[half] and rank == graph.rank[half]:
+                return half
+        pop(graph, cluster)  # one call: each one is compiled anew into this loop
         if key < 0:
             drop_edge(graph, half >> 1)
             degree[cluster] -= 1
