@@ -26,7 +26,8 @@ def project_rows(matrix, first=None):
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    out = np.array(matrix, dtype=np.result_type(matrix, np.float32))
+    out = np.asarray(matrix)
+    out = out.astype(np.result_type(out, np.float32))
     if out.ndim != 2:
         raise ValueError(f"matrix must be two-dimensional. Got shape {out.shape}.")
     if not np.isfinite(out).all():

@@ -1,0 +1,95 @@
+"""Link prediction: the split, Eq. 25, the baselines."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+import arbora as ab
+from arbora.probabilistic import large_hsbm, small_hsbm
+from arbora.tasks import link_prediction as links
+from arbora.tasks.block_model import _log_likelihood, _sweep, block_model_scores, fit_block_model
+
+GRAPH = ab.similarity.graph(small_hsbm(0).adjacency)
+
+
+def test_the_split_keeps_the_graph_connected_and_takes_its_share():
+    whole = ab.similarity.graph(large_hsbm(0).adjacency)
+    split = links.split_links(whole, 0.1, random_state=0)
+    assert connected_components(split.train.csr)[0] == connected_components(whole.csr)[0]
+    assert len(split.edges) == len(split.non_edges) == round(0.1 * whole.n_edges)
+    assert split.train.n_edges == whole.n_edges - len(split.edges)
+    assert (whole.pairs(*split.edges.T) > 0).all()
+    assert (split.train.pairs(*split.edges.T) == 0).all()
+    assert (whole.pairs(*split.non_edges.T) == 0).all()
+    assert (split.non_edges[:, 0] < split.non_edges[:, 1]).all()
+    assert split.is_edge.sum() == len(split.edges)
+
+
+def test_a_tree_has_no_edge_to_spare():
+    with pytest.raises(ValueError, match="falls apart"):
+        links.split_links(([0, 1, 2], [1, 2, 3]), 0.4)
+    with pytest.raises(ValueError, match="fraction"):
+        links.split_links(GRAPH, 1.5)
+
+
+def test_tree_scores_are_equation_25():
+    path = ab.similarity.graph(([0, 1, 2], [1, 2, 3]))
+    tree = ab.Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4)
+    law = np.array([1, 2, 2, 1]) / 6
+    meet = {(0, 0): 0, (0, 1): 0, (1, 1): 0, (2, 2): 1, (2, 3): 1, (3, 3): 1}
+    q = np.zeros(3)
+    for i in range(4):
+        for j in range(4):
+            q[meet.get((min(i, j), max(i, j)), 2)] += law[i] * law[j]
+    p = np.array([1, 1, 1]) / 3
+    wanted = [1 * 2 * p[0] / q[0], 2 * 2 * p[2] / q[2], 1 * 1 * p[2] / q[2]]
+    np.testing.assert_allclose(links.tree_scores(tree, path, [[0, 1], [1, 2], [0, 3]]), wanted)
+
+
+def test_scores_of_a_model_that_is_one_tree_are_those_of_the_tree():
+    model = ab.FPH(8, objective="tsd", max_epochs=1, random_state=0).fit(GRAPH)
+    model.A_ = model.A_.copy()
+    from arbora.probabilistic.start import model_of_tree
+
+    model.A_, model.B_ = model_of_tree(model.tree_)
+    pairs = np.array([[0, 1], [0, 99], [30, 60]])
+    np.testing.assert_allclose(
+        links.model_scores(model, GRAPH, pairs), links.tree_scores(model.tree_, GRAPH, pairs), rtol=1e-8
+    )
+
+
+def test_adamic_adar_counts_common_neighbours():
+    star = ab.similarity.graph(([0, 0, 0, 1], [1, 2, 3, 2]))
+    scores = links.adamic_adar_scores(star, [[1, 3], [1, 2], [0, 3]])
+    np.testing.assert_allclose(scores, [1 / np.log(3), 1 / np.log(3), 0.0])
+
+
+def test_every_method_beats_chance():
+    methods = {"FPH": links.fph_method(32, max_epochs=30, random_state=0), **links.baselines(0)}
+    found = links.predict_links(small_hsbm(3).adjacency, methods, random_state=1)
+    assert set(found) == {"FPH", "Adamic-Adar", "DeepWalk", "DCSBM", "VGAE"}
+    assert min(found.values()) > 0.65
+    assert found["FPH"] > 0.8
+
+
+def test_block_model_finds_planted_blocks_and_its_moves_raise_the_likelihood():
+    hsbm = large_hsbm(0)
+    graph = ab.similarity.graph(hsbm.adjacency)
+    rng = np.random.default_rng(0)
+    blocks = rng.integers(0, 8, 1000)
+    before = _log_likelihood(graph, blocks)
+    _sweep(graph.csr.indptr, graph.csr.indices, graph.csr.data, rng.permutation(1000), blocks, 8)
+    assert _log_likelihood(graph, blocks) > before
+    found = fit_block_model(graph, 0)
+    from sklearn.metrics import adjusted_rand_score
+
+    assert max(adjusted_rand_score(found, level) for level in hsbm.levels) > 0.7
+    scores = block_model_scores(found, graph, [[0, 1], [0, 999]])
+    assert scores[0] > scores[1]
+
+
+def test_self_loops_stay_in_the_training_graph():
+    adjacency = sp.csr_array(small_hsbm(0).adjacency + sp.eye_array(100))
+    split = links.split_links(ab.similarity.graph(adjacency), 0.1, random_state=0)
+    assert (split.train.self_loops == 1).all()
