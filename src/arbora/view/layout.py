@@ -37,8 +37,8 @@ class Layout:
     >>> layout = Layout(Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4))
     >>> layout.centre
     array([0.5, 1.5, 2.5, 3.5, 1. , 3. , 2. ])
-    >>> layout.along("size")[-1], layout.along("size")[0]
-    (0.0, 1.0)
+    >>> layout.along("size").tolist()
+    [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.0]
     """
 
     tree: Tree

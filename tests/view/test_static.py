@@ -1,0 +1,223 @@
+"""Pictures: right numbers of marks, labels that never overlap, clear errors."""
+
+import itertools
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection, PolyCollection
+from scipy.cluster.hierarchy import linkage
+from sklearn.datasets import load_iris
+from trees import chain, random_tree
+
+from arbora import Tree
+from arbora.view import clustermap, plot_cost_history, plot_levels
+from arbora.view.static_kinds import geodesics
+
+KINDS = ("dendrogram", "circular", "disk", "icicle")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    data = load_iris()
+    names = [f"{data.target_names[k]} {row}" for row, k in enumerate(data.target)]
+    return Tree.from_linkage(linkage(data.data, "average"), name=names), data.target_names[data.target]
+
+
+def boxes(ax):
+    """Corners of every text that is written, turned as it is drawn."""
+    renderer = ax.figure.canvas.get_renderer()
+    return [(text, text.get_window_extent(renderer)) for text in ax.texts if text.get_text()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_draws_every_branch(kind):
+    tree = random_tree(40, np.random.default_rng(0), max_branching=3)
+    ax = tree.plot(kind)
+    drawn = sum(len(c.get_paths()) for c in ax.collections if isinstance(c, (LineCollection, PolyCollection)))
+    assert drawn == (tree.n_nodes if kind == "icicle" else tree.n_nodes - 1)
+
+
+@pytest.mark.parametrize("kind", ["dendrogram", "icicle"])
+@pytest.mark.parametrize("orientation", ["left", "top"])
+def test_labels_of_straight_pictures_do_not_overlap(iris, kind, orientation):
+    tree, species = iris
+    ax = tree.plot(kind, colors=species, orientation=orientation)
+    ax.figure.canvas.draw()
+    found = boxes(ax)
+    assert len(found) > 20
+    for (_, a), (_, b) in itertools.combinations(found, 2):
+        assert not (a.x0 + 0.5 < b.x1 and b.x0 + 0.5 < a.x1 and a.y0 + 0.5 < b.y1 and b.y0 + 0.5 < a.y1)
+
+
+@pytest.mark.parametrize("kind", ["circular", "disk"])
+def test_labels_of_round_pictures_keep_a_line_apart(iris, kind):
+    tree, species = iris
+    ax = tree.plot(kind, colors=species)
+    ax.figure.canvas.draw()
+    places = np.array([ax.transData.transform(text.xy) for text in ax.texts])
+    gap = np.linalg.norm(places - np.roll(places, 1, axis=0), axis=1) * 72 / ax.figure.dpi
+    assert len(places) > 50
+    assert gap.min() >= ax.texts[0].get_fontsize()
+
+
+def test_labels_stay_inside_the_picture(iris):
+    tree, _ = iris
+    for kind in KINDS:
+        ax = tree.plot(kind)
+        ax.figure.canvas.draw()
+        width, height = ax.figure.canvas.get_width_height()
+        for _, box in boxes(ax):
+            assert box.x0 >= -2
+            assert box.x1 <= width + 2
+            assert box.y0 >= -2
+            assert box.y1 <= height + 2
+
+
+def test_large_trees_are_truncated_to_wedges():
+    tree = random_tree(5000, np.random.default_rng(0))
+    ax = tree.plot(max_leaves=50)
+    lines = sum(len(c.get_paths()) for c in ax.collections if isinstance(c, LineCollection))
+    wedges = sum(len(c.get_paths()) for c in ax.collections if isinstance(c, PolyCollection))
+    assert lines < 220
+    assert wedges > 5
+
+
+def test_a_deep_chain_is_drawn_without_recursion():
+    for kind in KINDS:
+        chain(3000).plot(kind, max_leaves=100)
+
+
+def test_colours_follow_the_majority(iris):
+    tree, species = iris
+    ax = tree.plot(colors=species)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["setosa", "versicolor", "virginica"]
+
+
+def test_cluster_colours_are_those_of_the_cut(iris):
+    tree, _ = iris
+    ax = tree.plot("icicle", n_clusters=3, labels=False)
+    colors = {tuple(color) for color in ax.collections[0].get_facecolor()}
+    assert len(colors) == 4  # three clusters and the grey above them
+
+
+def test_strips_and_support_are_drawn(iris):
+    tree, species = iris
+    support = np.full(tree.n_nodes, np.nan)
+    support[tree.n_leaves :] = 0.9
+    tree = tree.replace(support=support)
+    for kind in KINDS:
+        ax = tree.plot(kind, labels=False, support=True, strips={"species": species, "row": np.arange(150.0)})
+        assert any(text.get_text() == "90" for text in ax.texts)
+        assert sum(isinstance(c, PolyCollection) for c in ax.collections) >= 2
+
+
+def test_support_values_do_not_overlap(iris):
+    tree, _ = iris
+    support = np.linspace(0, 1, tree.n_nodes)
+    ax = tree.replace(support=support).plot(support=True, labels=False)
+    ax.figure.canvas.draw()
+    for (_, a), (_, b) in itertools.combinations(boxes(ax), 2):
+        assert not a.overlaps(b)
+
+
+def test_the_height_axis_is_numbered_in_heights():
+    tree = Tree.from_newick("((a:1,b:1):3,c:4);")
+    ax = tree.plot()
+    ax.figure.canvas.draw()
+    ticks = {
+        float(label.get_text()): label.get_position()[0] for label in ax.get_xticklabels() if label.get_text()
+    }
+    assert ticks[0.0] == pytest.approx(1.0)
+    assert ticks[4.0] == pytest.approx(0.0)
+
+
+def test_mathematical_signs_in_names_stay_text():
+    tree = Tree.from_newick("(a,b);").replace(name=["$x^2", "cost_$"])
+    ax = tree.plot()
+    ax.figure.canvas.draw()
+    assert len(ax.texts) == 2
+
+
+def test_pictures_are_saved_in_every_format(iris, tmp_path):
+    tree, species = iris
+    ax = tree.plot("circular", colors=species)
+    for suffix in ("png", "pdf", "svg"):
+        ax.figure.savefig(tmp_path / f"t.{suffix}")
+        assert (tmp_path / f"t.{suffix}").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kind": "cube"}, "kind must be"),
+        ({"orientation": "up"}, "orientation must be"),
+        ({"max_leaves": 1}, "max_leaves must be"),
+        ({"labels": ["a"]}, "labels must hold"),
+        ({"colors": [1, 2]}, "one value a leaf"),
+        ({"colors": [1, 2, 3], "n_clusters": 2}, "not both"),
+        ({"support": True}, "support values"),
+        ({"scale": "width"}, "scale must be"),
+    ],
+)
+def test_wrong_options_are_named(options, words):
+    with pytest.raises(ValueError, match=words):
+        Tree.from_newick("((a,b),c);").plot(**options)
+
+
+def test_one_leaf_and_two_leaves_are_drawn():
+    for text in ("a;", "(a,b);"):
+        for kind in KINDS:
+            Tree.from_newick(text).plot(kind)
+
+
+def test_geodesics_run_from_start_to_end_along_circles_that_meet_the_rim_at_right_angles():
+    p, q = np.array([0.5 + 0.2j]), np.array([-0.3 + 0.6j])
+    path = geodesics(p, q, 9)[0]
+    assert path[0] == pytest.approx(p[0])
+    assert path[-1] == pytest.approx(q[0])
+    a, b = 2 * np.array([path[0], path[-1]]), 1 + np.abs([path[0], path[-1]]) ** 2
+    centre = np.linalg.solve(np.stack([a.real, a.imag], axis=1), b)
+    radius = np.sqrt((centre**2).sum() - 1)
+    assert np.allclose(np.abs(path - complex(*centre)), radius)
+
+
+def test_the_heat_map_orders_rows_and_columns_by_their_trees(iris):
+    data = load_iris().data
+    tree, species = iris
+    columns = Tree.from_linkage(linkage(data.T, "average"))
+    figure = clustermap(data, tree, columns, row_colors=species, col_labels=load_iris().feature_names)
+    image = figure.axes[0].images[0].get_array()
+    assert np.array_equal(image, data[np.ix_(tree.leaf_order, columns.leaf_order)])
+    assert len(figure.axes) == 5
+    with pytest.raises(ValueError, match="row_tree must have"):
+        clustermap(data[:10], tree)
+
+
+def test_curves_of_costs_and_levels(iris):
+    tree, species = iris
+
+    class Fitted:
+        cost_history_ = np.array([3.0, 2.0, np.nan, 1.0])
+
+    ax = plot_cost_history(Fitted())
+    assert ax.lines[1].get_xydata().tolist() == [[4, 1]]
+    with pytest.raises(ValueError, match="non-empty"):
+        plot_cost_history([])
+    from sklearn.metrics import adjusted_rand_score
+
+    lines = {line.get_label(): line for line in plot_levels(tree, species, max_clusters=10).lines}
+    at_three = dict(lines["ARI"].get_xydata())[3]
+    assert at_three == pytest.approx(adjusted_rand_score(species, tree.cut(n_clusters=3)))
+    heights = plot_levels(tree, max_clusters=5).lines[0].get_xydata()
+    merges = np.sort(tree.height)[::-1]
+    assert heights[0].tolist() == pytest.approx([2, merges[0] - merges[1]])
