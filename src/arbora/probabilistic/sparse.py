@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import solve_triangular
+from scipy.linalg import get_blas_funcs, solve_triangular
 from scipy.linalg.lapack import get_lapack_funcs
 
 from arbora.probabilistic import _kernels
@@ -103,10 +103,38 @@ class Model(NamedTuple):
 
 
 class _Fundamental(NamedTuple):
-    """What both losses need of B: N, and the solves with I + Pt * Pt."""
+    """What both losses need of B: products with N, and the solves with M = I + Pt * Pt.
+
+    N is triangular: BLAS's trmm does half the work of a general product. It wants Fortran order, in which a
+    C-ordered matrix is its transpose; hence the transposes.
+    """
 
     N: np.ndarray
     M: np.ndarray
+
+    def _product(self, X, side, transposed):
+        (trmm,) = get_blas_funcs(("trmm",), (self.N,))
+        return trmm(1.0, self.N.T, np.ascontiguousarray(X).T, side=side, lower=1, trans_a=transposed).T
+
+    def times(self, X):
+        """``X @ N``."""
+        return self._product(X, 0, 0)
+
+    def times_transposed(self, X):
+        """``X @ N.T``."""
+        return self._product(X, 0, 1)
+
+    def pull_back(self, dN):
+        """Gradient with respect to B from that with respect to N: ``N.T @ dN @ N.T``, above the diagonal."""
+        return np.triu(self._product(self.times_transposed(dN), 1, 1), 1)
+
+    def spread(self, y):
+        """``2 N diag(y) N.T``: what two leaves' common ancestors are worth, by the leaves' parents."""
+        return self.times_transposed(2.0 * self.N * y)
+
+    def ancestors(self):
+        """Pt = N - I (Eq. 8): no node is its own ancestor."""
+        return self.N - np.eye(len(self.N), dtype=self.N.dtype)
 
     def to_lca(self, u):
         """Distribution of LCAs from the summed products of ancestor probabilities (Thm 6)."""
@@ -213,25 +241,25 @@ def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluat
     terms = _fundamental(B)
     N = terms.N
     sums = neighbour_sums(graph, A, n_threads)
-    SN = _aggregate(A, sums) @ N
+    SN = terms.times(_aggregate(A, sums))
     mass = _column_sums(A)  # expected number of leaves whose parent is z
     lca = terms.to_lca(np.einsum("kl,kl->l", N, SN))
     p = lca + _column_sums(A, graph.loops)
     c = mass @ N
     y = terms.adjoint(c)
-    Pt = N - np.eye(len(N), dtype=N.dtype)
-    dN = 2.0 * SN * y + np.outer(mass, p) - 2.0 * Pt * np.outer(lca, y)
+    dN = 2.0 * (SN - terms.ancestors() * lca[:, None]) * y
+    dN += np.outer(mass, p)
     n = graph.n_nodes
     leaf = LeafGradient(
         sums=sums,
-        kernel=2.0 * (N * y) @ N.T,
+        kernel=terms.spread(y),
         at=A,
         self_kernel=np.empty((0, len(N)), dtype=N.dtype),
         self_scale=np.empty(0, dtype=N.dtype),
         terms=np.stack([N @ p, c]),
         scales=np.stack([np.ones(n, dtype=N.dtype), graph.loops]),
     )
-    return Evaluation(float(p @ c), leaf, np.triu(N.T @ dN @ N.T, 1), p, None)
+    return Evaluation(float(p @ c), leaf, terms.pull_back(dN), p, None)
 
 
 def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> Evaluation:
@@ -244,7 +272,7 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     terms = _fundamental(B)
     N = terms.N
     sums = neighbour_sums(graph, A, n_threads)
-    SN = _aggregate(A, sums) @ N
+    SN = terms.times(_aggregate(A, sums))
     nodes = graph.nodes.astype(A.dtype, copy=False)
     mass = _column_sums(A, nodes)
     reach = mass @ N
@@ -253,7 +281,7 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     uq = reach * reach
     square = nodes * nodes
     if exact:
-        SqN = _aggregate(A, _scaled_rows(A, square)) @ N
+        SqN = sp.csr_array(_aggregate(A, _scaled_rows(A, square))) @ N
         uq = uq - np.einsum("kl,kl->l", N, SqN)
     lca_q = terms.to_lca(uq)
     q = lca_q + _column_sums(A, square) if exact else lca_q
@@ -264,22 +292,21 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     dp = np.where(inside, -np.log(safe_p / safe_q) - 1.0, 0.0)
     dq = np.where(inside, safe_p / safe_q, 0.0)
     yp, yq = terms.adjoint(dp), terms.adjoint(dq)
-    Pt = N - np.eye(len(N), dtype=N.dtype)
-    dN = 2.0 * SN * yp + np.outer(mass, 2.0 * reach * yq)
-    dN -= 2.0 * Pt * (np.outer(lca_p, yp) + np.outer(lca_q, yq))
-    Kq = 2.0 * (N * yq) @ N.T
-    if exact:
-        dN -= 2.0 * SqN * yq
+    Pt = terms.ancestors()
+    dN = 2.0 * (SN - Pt * lca_p[:, None]) * yp
+    dN += np.outer(mass, 2.0 * reach * yq)
+    dN -= 2.0 * (Pt * lca_q[:, None] + SqN) * yq if exact else 2.0 * Pt * lca_q[:, None] * yq
+    Kq = terms.spread(yq)
     leaf = LeafGradient(
         sums=sums,
-        kernel=2.0 * (N * yp) @ N.T,
+        kernel=terms.spread(yp),
         at=A,
         self_kernel=Kq if exact else np.empty((0, len(N)), dtype=N.dtype),
         self_scale=-square,
         terms=np.stack([mass @ Kq, dp, dq]),
         scales=np.stack([nodes, graph.loops, square if exact else np.zeros_like(square)]),
     )
-    return Evaluation(loss, leaf, np.triu(N.T @ dN @ N.T, 1), p, q)
+    return Evaluation(loss, leaf, terms.pull_back(dN), p, q)
 
 
 def dense_leaf_gradient(gradient: LeafGradient) -> np.ndarray:
