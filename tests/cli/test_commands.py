@@ -96,6 +96,22 @@ def test_fit_and_refine_pick_up_from_a_checkpoint(files, tmp_path):
     assert_one_line_error(other, UNUSABLE, "keeps another fit")
 
 
+def test_an_automatic_fit_can_be_interrupted_and_taken_up(files, tmp_path):
+    kept = tmp_path / "kept"
+    command = ("fit", files / "iris.npy", "--set", "restarts=2", "--seed", 0, "--checkpoint", kept, "--json")
+    whole = json.loads(arbora(*command).stdout)
+    state = json.loads((kept / "state.json").read_text())
+    assert state["restarts"] == 2
+    # As though the run had ended after the first restart.
+    (kept / "state.json").write_text(json.dumps({**state, "restarts": 1}))
+    again = arbora(*command, "--out", tmp_path / "t.npz")
+    assert again.returncode == 0, again.stderr.decode()
+    assert b"taking up after sweep" in again.stderr
+    assert json.loads(again.stdout)["scores"] == pytest.approx(whole["scores"], rel=0.01)
+    (kept / "state.json").write_text("{")
+    assert_one_line_error(arbora(*command), UNUSABLE, "damaged")
+
+
 def test_score_compares_with_labels_and_another_tree(files, tmp_path):
     np.save(tmp_path / "y.npy", load_iris().target)
     done = arbora(

@@ -48,7 +48,7 @@ class Checkpoint:
                     f"{folder} keeps another fit: data or options differ. Choose another folder or delete it."
                 )
         else:
-            self._state = {"identity": identity, "sweeps": 0}
+            self._state = {"identity": identity, "sweeps": 0, "restarts": 0}
             write_json(path, self._state)
 
     def _read(self, path: Path) -> dict[str, Any]:
@@ -67,8 +67,13 @@ class Checkpoint:
         return 0 if self.folder is None else int(self._state["sweeps"])
 
     @property
+    def restarts(self) -> int:
+        """Restarts of the refinement already done."""
+        return 0 if self.folder is None else int(self._state["restarts"])
+
+    @property
     def finished(self) -> bool:
-        """Whether the refinement had come to rest."""
+        """Whether the sweeps had come to rest."""
         return self.folder is not None and bool(self._state.get("finished"))
 
     def tree(self, stage: str) -> Tree | None:
@@ -78,13 +83,13 @@ class Checkpoint:
         path = self.folder / f"{stage}.npz"
         return Tree.load(path) if path.exists() else None
 
-    def keep(self, stage: str, tree: Tree, *, sweeps: int | None = None, finished: bool = False) -> None:
+    def keep(self, stage: str, tree: Tree, *, finished: bool = False, **counts: int) -> None:
         """Keep a stage's tree; the file is whole before the count moves on."""
         if self.folder is None:
             return
         with writing(self.folder):
             tree.save(self.folder / f"{stage}.npz")
-        self._state |= {"finished": finished} | ({} if sweeps is None else {"sweeps": sweeps})
+        self._state |= {"finished": finished, **counts}
         write_json(self.folder / "state.json", self._state)
 
 

@@ -76,19 +76,28 @@ def refine_tree(
     seed: int | None,
     kept: Checkpoint,
     console: Console,
+    *,
+    restarts: int = 0,
+    similarity: Any = None,
 ) -> Tree:
     """Refined tree; with a checkpoint sweep by sweep, so that an interrupted run loses at most one."""
     refine = public("refine")
-    with console.stage("similarity"):
-        similarity = similarity_of(data, metric, neighbours=True, seed=seed)
+    if similarity is None:
+        with console.stage("similarity"):
+            similarity = similarity_of(data, metric, neighbours=True, seed=seed)
     accepted = inspect.signature(refine).parameters
     options = {"objective": objective} if "objective" in accepted else {}
     if "random_state" in accepted:
         options["random_state"] = seed
     with console.stage("refine"):
         if kept.folder is None:
-            return refine(tree, similarity, max_sweeps=max_sweeps, **options)
-        return _by_sweeps(refine, tree, similarity, max_sweeps, options, kept, console)
+            return refine(tree, similarity, max_sweeps=max_sweeps, restarts=restarts, **options)
+        best = _by_sweeps(refine, tree, similarity, max_sweeps, options, kept, console)
+        while kept.restarts < restarts:
+            again = None if seed is None else seed + kept.restarts + 1
+            best = refine(best, similarity, restarts=1, **{**options, "random_state": again})
+            kept.keep("refined", best, restarts=kept.restarts + 1, finished=True)
+        return best
 
 
 def _by_sweeps(

@@ -78,14 +78,15 @@ class Layout:
         raise ValueError(f"scale must be 'auto' or one of {SCALES}. Got {scale!r}.")
 
     def readable_scale(self) -> str:
-        """Height, unless there is none or it squeezes all large nodes against the root: then size."""
+        """Height, unless there is none or it squeezes large nodes against root or leaves: then size."""
         tree = self.tree
         if tree.height is None:
             return "size"
-        large = np.flatnonzero(tree.sizes * 500 >= tree.n_leaves)[:-1]
+        large = np.flatnonzero(tree.sizes * 50 >= tree.n_leaves)[:-1]
         large = large[large >= tree.n_leaves]
-        squeezed = len(large) > 20 and float(np.median(self.along("height")[large])) < 0.05
-        return "size" if squeezed else "height"
+        if len(large) < 10:
+            return "height"
+        return "height" if 0.05 < float(np.median(self.along("height")[large])) < 0.92 else "size"
 
     @cached_property
     def deepest(self) -> NDArray[np.int64]:

@@ -47,7 +47,7 @@ export class DendrogramView extends PlanarView {
     const size = Math.max(s.size[i], Math.min(6, n));
     const zy = (f.zy * n) / (size * 1.08);
     const py = this.height / 2 - (zy * (s.start[i] + s.size[i] / 2)) / n;
-    const from = Math.min(s.parent[i] >= 0 ? s.along[s.parent[i]] : 0, 0.92);
+    const from = Math.min(s.parent[i] >= 0 ? s.along[s.parent[i]] : 0, 0.9995);
     const room = this.labelRoom(zy / f.zy) - this.labelRoom(1);
     const zx = (f.zx - room) / (1 - from);
     return { zx, zy, px: f.px - from * zx, py };

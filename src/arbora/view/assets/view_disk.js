@@ -206,11 +206,15 @@ export class DiskView {
     ctx.textBaseline = "middle";
     ctx.fillStyle = look.text;
     const cx = this.width / 2, cy = this.height / 2;
+    let lastX = NaN, lastY = NaN;
     for (let k = 0; k < frame.length; k++) {
       if (frame.kind[k] === OPEN || frame.extent[k] < 13) continue;
+      if (Math.hypot(frame.x[k] - lastX, frame.y[k] - lastY) < 13) continue;
       const i = frame.slot[k];
       const text = frame.kind[k] === LEAF ? look.name(this.store.id[i]) : look.count(i);
       if (!text) continue;
+      lastX = frame.x[k];
+      lastY = frame.y[k];
       const angle = Math.atan2(frame.y[k] - cy, frame.x[k] - cx);
       const flipped = Math.cos(angle) < 0;
       ctx.save();

@@ -51,7 +51,7 @@ export class IcicleView extends PlanarView {
   focusCamera(i) {
     const f = this.fitted(), s = this.store, n = s.nLeaves;
     const zy = (f.zy * n) / (Math.max(s.size[i], Math.min(4, n)) * 1.08);
-    const from = Math.min(s.parent[i] >= 0 ? s.along[s.parent[i]] : 0, 0.92);
+    const from = Math.min(s.parent[i] >= 0 ? s.along[s.parent[i]] : 0, 0.9995);
     const zx = f.zx / (1 - from);
     return { zx, zy, px: f.px - from * zx, py: this.height / 2 - (zy * (s.start[i] + s.size[i] / 2)) / n };
   }
