@@ -8,6 +8,8 @@ from scipy.sparse import csr_array
 from arbora.hyperbolic.ghhc.distances import Floats
 from arbora.hyperbolic.ghhc.model import Ints, blocks
 
+CHAINS_AT_ONCE = 32  # their proposals meet the earlier leaves in one product
+
 
 def random_leaves(points: Floats, n_leaves: int, rng: np.random.Generator) -> Ints:
     """Rows drawn without replacement."""
@@ -47,19 +49,19 @@ def kmeans_plus_plus(points: Floats, n_leaves: int, rng: np.random.Generator, ch
     cumulative = np.cumsum(proposal)
     done = 1
     while done < n_leaves:
-        n_chains = min(max(16, done // 4), n_leaves - done)
+        n_chains = min(CHAINS_AT_ONCE, n_leaves - done)
         drawn = np.searchsorted(cumulative, rng.random((n_chains, chain)) * cumulative[-1])
         drawn = np.minimum(drawn, n_points - 1)
         uniform = rng.random((n_chains, chain))
-        nearest = _nearest_squared(points, drawn.ravel(), chosen[:done]).reshape(n_chains, chain)
+        states = points[drawn.ravel()]
+        nearest = _nearest_squared(states, points[chosen[:done]]).reshape(n_chains, chain)
         for c in range(n_chains):
             leaf = _walk(drawn[c], nearest[c] / proposal[drawn[c]], uniform[c])
             chosen[done] = leaf
             done += 1
-            rest = drawn[c + 1 :]
-            if rest.size:
-                fresh = _squared_distances(points[rest.ravel()], points[leaf : leaf + 1]).reshape(rest.shape)
-                np.minimum(nearest[c + 1 :], fresh, out=nearest[c + 1 :])
+            if c + 1 < n_chains:
+                fresh = _squared_distances(states[(c + 1) * chain :], points[leaf : leaf + 1])
+                np.minimum(nearest[c + 1 :], fresh.reshape(-1, chain), out=nearest[c + 1 :])
     return _distinct(chosen, n_points, rng)
 
 
@@ -78,11 +80,10 @@ def _squared_distances(points: Floats, centers: Floats) -> Floats:
     return np.maximum(square, 0.0, out=square)
 
 
-def _nearest_squared(points: Floats, rows: Ints, leaves: Ints) -> Floats:
-    centers = points[leaves]
-    out = np.empty(len(rows), points.dtype)
-    for part in blocks(len(rows), len(leaves)):
-        out[part] = _squared_distances(points[rows[part]], centers).min(axis=1)
+def _nearest_squared(points: Floats, centers: Floats) -> Floats:
+    out = np.empty(len(points), points.dtype)
+    for part in blocks(len(points), len(centers)):
+        out[part] = _squared_distances(points[part], centers).min(axis=1)
     return out
 
 

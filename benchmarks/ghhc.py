@@ -1,0 +1,329 @@
+"""gHHC: quality beside speed, on the sets and tasks of the paper.
+
+    python benchmarks/ghhc.py [quality] [aloi] [covtype] [speed] [school] [words] [scale] [--quick]
+
+Without a name all but `scale` run. Data comes from ARBORA_DATA (default ../shared/data). Results are printed
+and written to benchmarks/results/ghhc_<name>.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.cluster import Birch
+
+import arbora as ab
+from arbora.metrics import dendrogram_purity
+from arbora.tasks import multitask
+
+DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+RESULTS = Path(__file__).resolve().parent / "results"
+AUTHORS_CPU_SECONDS = 38.0  # the authors' TensorFlow code on zoo: 50,000 triples, 64 internal nodes
+SEEDS = range(5)
+
+
+def load(name):
+    with np.load(DATA / f"{name}.npz") as file:
+        return {key: file[key] for key in file.files}
+
+
+def report(name, result):
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"ghhc_{name}.json").write_text(json.dumps(result, indent=1))
+
+
+def mean(values):
+    return f"{np.mean(values):.4f} ± {np.std(values):.4f}"
+
+
+def timed(run):
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = run()
+    return result, time.process_time() - cpu, time.perf_counter() - wall
+
+
+def peak_megabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def edge_of_ball(X):
+    """The rows as gHHC sees them: centred columns, one norm."""
+    X = np.asarray(X, np.float64) - np.mean(X, axis=0, dtype=np.float64)
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def small_sets():
+    glass = load("vectors/glass")
+    yield "glass", [(glass["X"], glass["y"])] * len(SEEDS)
+    digits = load("vectors/digits1797")
+    parts = []
+    for seed in SEEDS:
+        rows = np.random.default_rng(seed).choice(len(digits["y"]), 200, replace=False)
+        parts.append((digits["X"][rows], digits["y"][rows]))
+    yield "digits (200 of 1797, 5 draws)", parts
+
+
+# ---- peers -----------------------------------------------------------------------------------------------
+
+
+def birch_tree(X, threshold):
+    """The tree BIRCH builds, over the rows."""
+    model = Birch(threshold=threshold, n_clusters=None).fit(X)
+    parent, leaf_node = [], []
+    stack = [(model.root_, -1)]
+    place_of_leaf = {}
+    while stack:
+        node, above = stack.pop()
+        number = len(parent)
+        parent.append(above)
+        for cluster in node.subclusters_:
+            if cluster.child_ is None:
+                place_of_leaf[id(cluster)] = len(parent)
+                parent.append(number)
+            else:
+                stack.append((cluster.child_, number))
+    walk = model.dummy_leaf_.next_leaf_
+    while walk is not None:  # the order in which labels number the leaf clusters
+        leaf_node += [place_of_leaf[id(cluster)] for cluster in walk.subclusters_]
+        walk = walk.next_leaf_
+    from arbora.hyperbolic.ghhc.extract import extract_tree
+
+    return extract_tree(np.array(leaf_node)[model.labels_], np.array(parent)).tree
+
+
+def peers(X, seed):
+    order = np.random.default_rng(seed).permutation(len(X))
+
+    def online():
+        tree = ab.OnlineTree(random_state=seed).partial_fit(X[order]).tree_
+        parent = tree.parent.copy()
+        parent[: len(X)][order] = tree.parent[: len(X)]
+        return ab.Tree(parent, len(X))
+
+    yield "HAC average", lambda: ab.linkage(X, method="average")
+    yield "HAC Ward", lambda: ab.linkage(X, method="ward")
+    yield "BIRCH", lambda: birch_tree(X, 0.3)
+    yield "hierarchical k-means", lambda: ab.hierarchical_kmeans(X, random_state=seed)
+    yield "online insertion (PERCH-style)", online
+
+
+# ---- sections --------------------------------------------------------------------------------------------
+
+
+def run_quality(quick):
+    """Glass and digits against the paper; refined on the kNN graph beside."""
+    paper = {"glass": 0.463, "digits (200 of 1797, 5 draws)": 0.675}
+    result = {}
+    for name, parts in small_sets():
+        scores, refined, cpu = [], [], []
+        for seed, (X, y) in zip(SEEDS, parts):
+            model, spent, _ = timed(lambda X=X, seed=seed: ab.GHHC(random_state=seed).fit(X))
+            scores.append(dendrogram_purity(model.tree_, y))
+            similarity = ab.similarity.knn(edge_of_ball(X), n_neighbors=15)
+            refined.append(dendrogram_purity(ab.refine(model.tree_, similarity, random_state=seed), y))
+            cpu.append(spent)
+        print(
+            f"{name:32s} gHHC {mean(scores)} (paper {paper[name]}); refined {mean(refined)}; {np.mean(cpu):.2f} CPU-s"
+        )
+        result[name] = {"dendrogram_purity": scores, "refined": refined, "cpu_seconds": cpu}
+        peer_scores = {}
+        for seed, (X, y) in zip(SEEDS, parts):
+            for peer, run in peers(edge_of_ball(X), seed):
+                peer_scores.setdefault(peer, []).append(dendrogram_purity(run(), y))
+        for peer, values in peer_scores.items():
+            print(f"    {peer:32s} {mean(values)}")
+        result[name]["peers"] = peer_scores
+    report("quality", result)
+
+
+def run_aloi(quick):
+    """aloi5k against HAC, BIRCH, hierarchical k-means and online insertion."""
+    data = load("vectors/aloi5k")
+    rows = slice(None, 1500 if quick else None)
+    X, y = edge_of_ball(data["X"][rows]), data["y"][rows]
+    seeds = list(SEEDS)[: 1 if quick else 3]
+    result = {}
+
+    def record(name, run, seed):
+        tree, cpu, _ = timed(run)
+        entry = result.setdefault(name, {"dendrogram_purity": [], "cpu_seconds": []})
+        entry["dendrogram_purity"].append(dendrogram_purity(tree, y))
+        entry["cpu_seconds"].append(cpu)
+        return tree
+
+    similarity = ab.similarity.knn(X, n_neighbors=15)
+    for seed in seeds:
+        for n_internal in (1000, 4000):
+            tree = record(
+                f"gHHC, {n_internal} nodes",
+                lambda m=n_internal, s=seed: ab.GHHC(n_internal=m, random_state=s).fit(X).tree_,
+                seed,
+            )
+        record(
+            "gHHC, 4000 nodes, refined", lambda t=tree, s=seed: ab.refine(t, similarity, random_state=s), seed
+        )
+        for name, run in peers(X, seed):
+            if seed == seeds[0] or not name.startswith("HAC"):
+                record(name, run, seed)
+    for name, entry in result.items():
+        print(f"{name:32s} {mean(entry['dendrogram_purity'])}  {np.mean(entry['cpu_seconds']):8.2f} CPU-s")
+    report("aloi", result)
+
+
+def run_covtype(quick):
+    """500,000 rows of covtype, 5,000 nodes; purity on the paper's evaluation rows."""
+    data, rows = load("vectors/covtype"), load("vectors/covtype_ghhc_evalpts5k")["idx"]
+    X, y = data["X"].astype(np.float32), data["y"]
+    n_rows = 50_000 if quick else 500_000
+    others = np.setdiff1d(np.arange(len(X)), rows)
+    result = {"n_rows": n_rows, "dendrogram_purity": [], "refined": [], "seconds": [], "cpu_seconds": []}
+    similarity = ab.similarity.knn(edge_of_ball(X[rows]), n_neighbors=15)
+    for seed in SEEDS:
+        chosen = np.random.default_rng(seed).choice(others, n_rows - len(rows), replace=False)
+        sample = X[np.sort(np.concatenate([rows, chosen]))]
+        model, cpu, wall = timed(lambda X=sample, s=seed: ab.GHHC(n_internal=5000, random_state=s).fit(X))
+        tree = model.tree_over(X[rows])
+        purity = dendrogram_purity(tree, y[rows])
+        better = dendrogram_purity(ab.refine(tree, similarity, random_state=seed), y[rows])
+        print(
+            f"covtype {n_rows} rows, seed {seed}: {purity:.4f} (paper 0.444), refined {better:.4f}; "
+            f"{wall:.0f} s, {cpu:.0f} CPU-s, peak {peak_megabytes():.0f} MB",
+            flush=True,
+        )
+        for key, value in zip(list(result)[1:], (purity, better, wall, cpu)):
+            result[key].append(value)
+        result["peak_megabytes"] = peak_megabytes()
+        report("covtype", result)
+    print(f"covtype: {mean(result['dendrogram_purity'])}, refined {mean(result['refined'])}")
+
+
+def run_speed(quick):
+    """Zoo, 50,000 triples, 64 nodes: the authors' code took 38 CPU-seconds."""
+    data = load("vectors/zoo")
+    ab.GHHC(max_steps=2, random_state=0).fit(data["X"])  # compile
+    spent = [timed(lambda s=s: ab.GHHC(random_state=s).fit(data["X"]))[1] for s in SEEDS]
+    ratio = AUTHORS_CPU_SECONDS / np.median(spent)
+    print(
+        f"zoo, 500 steps of 100 triples, 64 nodes: {np.median(spent):.3f} CPU-s, {ratio:.0f} times fewer than 38"
+    )
+    exact, restricted = [], []
+    X = edge_of_ball(load("vectors/aloi5k")["X"])[: 1500 if quick else None]
+    for n_candidates, into in ((None, exact), (128, restricted)):
+        model = ab.GHHC(n_internal=2000, n_candidates=n_candidates, max_steps=20, random_state=0)
+        start = ab.GHHC(n_internal=2000, n_candidates=n_candidates, max_steps=0, random_state=0)
+        into.append(timed(lambda m=model: m.fit(X))[1] - timed(lambda m=start: m.fit(X))[1])
+    print(f"2,000 nodes: exact {exact[0] / 20:.4f} CPU-s a step, 128 candidates {restricted[0] / 20:.4f}")
+    report("speed", {"zoo_cpu_seconds": spent, "ratio": ratio, "exact": exact, "restricted": restricted})
+
+
+def run_school(quick):
+    """Explained variance on the school data: 75 % of each school's pupils train, seeds 0..4 (quick: 0)."""
+    data = load("vectors/school")
+    X, y, task = data["X"], data["score"], data["y"]
+    result = {"split": "multitask.split_by_task(task, 0.75, seed)", "seeds": list(SEEDS)[: 1 if quick else 5]}
+    for seed in result["seeds"]:
+        train = multitask.split_by_task(task, 0.75, seed)
+        models = {
+            "single task": multitask.SingleTaskRegression(),
+            "MTRL": multitask.RelationshipRegression(),
+            "gHHC tree": multitask.TreeRegression(random_state=seed),
+        }
+        for name, model in models.items():
+            fitted, cpu, _ = timed(lambda m=model, t=train: m.fit(X[t], y[t], task[t]))
+            entry = result.setdefault(name, {"explained_variance_percent": [], "cpu_seconds": []})
+            entry["explained_variance_percent"].append(fitted.score(X[~train], y[~train], task[~train]))
+            entry["cpu_seconds"].append(cpu)
+    paper = {"single task": 23.5, "MTRL": 29.9, "gHHC tree": 38.4}
+    for name, value in paper.items():
+        entry = result[name]
+        print(
+            f"school, {name:12s} {mean(entry['explained_variance_percent'])} % (paper {value}); "
+            f"{np.mean(entry['cpu_seconds']):.1f} CPU-s"
+        )
+    report("school", result)
+
+
+def run_words(quick):
+    """GloVe with a tree on the four corpora; clusters of words judged against WordNet."""
+    from arbora.tasks.word_embeddings import TreeGloVe, read_documents
+    from arbora.tasks.wordnet import WordNet, judge
+
+    names = ("brown",) if quick else ("brown", "gutenberg_nltk", "movie_reviews", "wikitext2_valid_test")
+    documents = [document for name in names for document in read_documents(DATA / "text" / f"{name}.txt.gz")]
+    wordnet = WordNet.load(DATA / "text" / "wordnet30_noun.npz")
+    result = {}
+    for label, weight in (("joint", None), ("GloVe first, then the tree", 0.0)):
+        changes = {} if weight is None else {"tree_weight": weight}
+        model = TreeGloVe(2000 if quick else 5000, random_state=0, **changes)
+        fitted, cpu, _ = timed(lambda m=model: m.fit(documents))
+        score = judge(fitted.words_, fitted.clusters_, wordnet)
+        print(
+            f"words, {label}: WordNet depth {score.within:.3f} within clusters, {score.random:.3f} within "
+            f"random ones ({score.n_pairs} pairs, {len(np.unique(fitted.clusters_))} clusters); {cpu:.0f} CPU-s",
+            flush=True,
+        )
+        result[label] = {**score._asdict(), "cpu_seconds": cpu}
+    report("words", result)
+
+
+def run_scale(quick):
+    """A memory-mapped array of 1,300,000 by 128, 20,000 nodes, 5,000 steps of 100."""
+    n_rows, n_nodes, n_steps = (50_000, 2_000, 200) if quick else (1_300_000, 20_000, 5_000)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.npy"
+        rng = np.random.default_rng(0)
+        top, low = rng.standard_normal((50, 128)), rng.standard_normal((1000, 128))
+        data = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n_rows, 128))
+        label = rng.integers(1000, size=n_rows)
+        for begin in range(0, n_rows, 50_000):
+            part = label[begin : begin + 50_000]
+            noise = 0.7 * rng.standard_normal((len(part), 128))
+            data[begin : begin + 50_000] = top[part % 50] + 0.8 * low[part] + noise
+        data.flush()
+        del data
+        mapped = np.load(path, mmap_mode="r")
+        model = ab.GHHC(n_internal=n_nodes, max_steps=n_steps, random_state=0)
+        fitted, cpu, wall = timed(lambda: model.fit(mapped))
+        rows = np.sort(rng.choice(n_rows, min(20_000, n_rows), replace=False))
+        purity = dendrogram_purity(fitted.tree_over(mapped[rows]), label[rows])
+    print(
+        f"{n_rows} by 128 memory map, {n_nodes} nodes, {n_steps} steps: {wall / 60:.1f} min, "
+        f"{cpu / 60:.1f} CPU-min, peak {peak_megabytes():.0f} MB; purity over {len(rows)} rows, 1000 classes: {purity:.3f}"
+    )
+    report(
+        "scale",
+        {"minutes": wall / 60, "cpu_minutes": cpu / 60, "peak_megabytes": peak_megabytes(), "purity": purity},
+    )
+
+
+SECTIONS = {
+    "quality": run_quality,
+    "aloi": run_aloi,
+    "covtype": run_covtype,
+    "speed": run_speed,
+    "school": run_school,
+    "words": run_words,
+    "scale": run_scale,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []])
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    for name in options.sections or [name for name in SECTIONS if name != "scale"]:
+        SECTIONS[name](options.quick)
+
+
+if __name__ == "__main__":
+    main()
