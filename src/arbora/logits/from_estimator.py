@@ -61,7 +61,8 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
     if hasattr(model, "decision_function") and not hasattr(model, "offset_"):
         return _as_columns(np.asarray(model.decision_function(X), dtype=np.float64), model)
     if hasattr(model, "predict_log_proba"):
-        return np.maximum(model.predict_log_proba(X), np.log(_SMALLEST))
+        with np.errstate(divide="ignore"):  # some models take the logarithm of zero themselves
+            return np.maximum(model.predict_log_proba(X), np.log(_SMALLEST))
     if hasattr(model, "predict_proba"):
         return np.log(np.maximum(model.predict_proba(X), _SMALLEST))
     return _from_distances(_squared_distances(model, X))
