@@ -130,7 +130,8 @@ def run_quality(quick):
             refined.append(dendrogram_purity(ab.refine(model.tree_, similarity, random_state=seed), y))
             cpu.append(spent)
         print(
-            f"{name:32s} gHHC {mean(scores)} (paper {paper[name]}); refined {mean(refined)}; {np.mean(cpu):.2f} CPU-s"
+            f"{name:32s} gHHC {mean(scores)} (paper {paper[name]}); refined {mean(refined)}; "
+            f"{np.mean(cpu):.2f} CPU-s"
         )
         result[name] = {"dendrogram_purity": scores, "refined": refined, "cpu_seconds": cpu}
         peer_scores = {}
@@ -210,9 +211,7 @@ def run_speed(quick):
     ab.GHHC(max_steps=2, random_state=0).fit(data["X"])  # compile
     spent = [timed(lambda s=s: ab.GHHC(random_state=s).fit(data["X"]))[1] for s in SEEDS]
     ratio = AUTHORS_CPU_SECONDS / np.median(spent)
-    print(
-        f"zoo, 500 steps of 100 triples, 64 nodes: {np.median(spent):.3f} CPU-s, {ratio:.0f} times fewer than 38"
-    )
+    print(f"zoo, 500 steps of 100 triples, 64 nodes: {np.median(spent):.3f} CPU-s, {ratio:.0f} times fewer")
     exact, restricted = [], []
     X = edge_of_ball(load("vectors/aloi5k")["X"])[: 1500 if quick else None]
     for n_candidates, into in ((None, exact), (128, restricted)):
@@ -266,7 +265,8 @@ def run_words(quick):
         score = judge(fitted.words_, fitted.clusters_, wordnet)
         print(
             f"words, {label}: WordNet depth {score.within:.3f} within clusters, {score.random:.3f} within "
-            f"random ones ({score.n_pairs} pairs, {len(np.unique(fitted.clusters_))} clusters); {cpu:.0f} CPU-s",
+            f"random ones ({score.n_pairs} pairs, {len(np.unique(fitted.clusters_))} clusters); "
+            f"{cpu:.0f} CPU-s",
             flush=True,
         )
         result[label] = {**score._asdict(), "cpu_seconds": cpu}
@@ -295,7 +295,8 @@ def run_scale(quick):
         purity = dendrogram_purity(fitted.tree_over(mapped[rows]), label[rows])
     print(
         f"{n_rows} by 128 memory map, {n_nodes} nodes, {n_steps} steps: {wall / 60:.1f} min, "
-        f"{cpu / 60:.1f} CPU-min, peak {peak_megabytes():.0f} MB; purity over {len(rows)} rows, 1000 classes: {purity:.3f}"
+        f"{cpu / 60:.1f} CPU-min, peak {peak_megabytes():.0f} MB; "
+        f"purity over {len(rows)} rows, 1000 classes: {purity:.3f}"
     )
     report(
         "scale",

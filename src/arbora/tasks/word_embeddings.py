@@ -122,7 +122,7 @@ class TreeGloVe(BaseEstimator):
     dimension : int, default 50
     n_internal : int, default 511
         Internal nodes of the tree.
-    n_epochs : int, default 15
+    n_epochs : int, default 20
         Passes over the co-occurrences; the tree joins after the first half.
     tree_steps : int, default 100
         Steps of gHHC after each such pass.
@@ -132,7 +132,7 @@ class TreeGloVe(BaseEstimator):
         How strongly the tree moves the words: size of a step relative to a word vector. 0 learns the tree
         without moving them.
     window, min_count, learning_rate, x_max, alpha
-        As in GloVe.
+        As in GloVe; window and x_max suit texts of a few million words.
     random_state : int, RandomState or None
 
     Attributes
@@ -161,14 +161,14 @@ class TreeGloVe(BaseEstimator):
         *,
         dimension: int = 50,
         n_internal: int = 511,
-        n_epochs: int = 15,
+        n_epochs: int = 20,
         tree_steps: int = 100,
         tree_rate: float = 0.1,
         tree_weight: float = 0.02,
-        window: int = 10,
+        window: int = 5,
         min_count: int = 5,
         learning_rate: float = 0.05,
-        x_max: float = 100.0,
+        x_max: float = 10.0,
         alpha: float = 0.75,
         random_state: Any = None,
         verbose: bool = False,
@@ -331,15 +331,20 @@ class _GloVe:
         return self.word[rows, :-1] + self.context[rows, :-1]
 
     def turn(self, rows: Ints, placement: BallPlacement, by_points: Floats, weight: float) -> None:
-        """Turn words against the gradient of the tree's cost by their places; lengths are GloVe's."""
-        centred = self.vectors(rows) - placement.mean
+        """Turn words against the gradient of the tree's cost by their places; lengths stay GloVe's."""
+        words, place = np.unique(rows, return_inverse=True)
+        gradient = np.zeros((len(words), by_points.shape[1]), by_points.dtype)
+        np.add.at(gradient, place.ravel(), by_points)
+        centred = self.vectors(words) - placement.mean
         length = np.linalg.norm(centred, axis=1, keepdims=True)
         unit = centred / np.maximum(length, 1e-12)
-        across = by_points - (by_points * unit).sum(axis=1, keepdims=True) * unit
+        across = gradient - (gradient * unit).sum(axis=1, keepdims=True) * unit
         size = np.linalg.norm(across, axis=1, keepdims=True)
-        step = (-0.5 * weight) * length * across / np.maximum(size, np.median(size) + 1e-12)
-        np.add.at(self.word[:, :-1], rows, step.astype(np.float32))
-        np.add.at(self.context[:, :-1], rows, step.astype(np.float32))
+        turned = unit - weight * across / np.maximum(size, np.median(size) + 1e-12)
+        turned *= length / np.linalg.norm(turned, axis=1, keepdims=True)
+        change = (0.5 * (turned - centred)).astype(np.float32)
+        self.word[words, :-1] += change
+        self.context[words, :-1] += change
 
 
 # ---- command ---------------------------------------------------------------------------------------------
@@ -371,7 +376,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--words", type=int, default=5000, help="size of the vocabulary")
     parser.add_argument("--dimension", type=int, default=50)
     parser.add_argument("--nodes", type=int, default=511, help="internal nodes of the tree")
-    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--min-count", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=12, metavar="N", help="branches of the tree to show")
