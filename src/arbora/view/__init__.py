@@ -11,6 +11,7 @@ from typing import Any
 _HOME_OF_NAME = {
     "Layout": "arbora.view.layout",
     "clustermap": "arbora.view.clustermap",
+    "disk_frames": "arbora.view.disk",
     "explore": "arbora.view.server",
     "plot": "arbora.view.static",
     "plot_cost_history": "arbora.view.curves",

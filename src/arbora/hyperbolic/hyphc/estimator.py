@@ -45,7 +45,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     batch_size : int, optional
         Triples a step. By default four a point (eight from 2,048 points on, where a batch is shared out over
         cores), between 256 and 65,536.
-    learning_rate : float or pair, default=(0.1, 1e-4)
+    learning_rate : float or pair, default=(0.3, 1e-4)
         Of Adam. A pair is the rate at the start and at the end.
     temperature : float or pair, default=(1.0, 0.55)
         Of the softmax that picks the deepest ancestor. A pair anneals.
@@ -121,7 +121,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         max_epochs: int = 50,
         n_triples: int | None = None,
         batch_size: int | None = None,
-        learning_rate: Any = (0.1, 1e-4),
+        learning_rate: Any = (0.3, 1e-4),
         temperature: Any = (1.0, 0.55),
         radius: Any = (3.0, 6.5),
         learn_radius: bool = False,

@@ -1,0 +1,166 @@
+"""The Poincaré disk during HypHC's training, frame by frame (the paper's Fig. 2)."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arbora.errors import MissingExtraError
+from arbora.tree import Tree
+
+_ARC_POINTS = 24  # points that draw one geodesic
+
+
+class disk_frames:
+    """Collect the leaf embeddings of a fit and draw them in the disk.
+
+    Pass an instance as ``HypHC(callback=...)``; afterwards `figure` draws some epochs side by side and `save`
+    writes an animation. Only embeddings of two dimensions can be drawn.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,), optional
+        Colours of the leaves, such as known classes.
+    every : int, default=1
+        Keep one epoch in so many.
+    with_tree : bool, default=True
+        Draw the decoded tree: an internal node lies at the hyperbolic ancestor of the leaves it joins.
+
+    Attributes
+    ----------
+    frames : list of Epoch
+        What was kept, as HypHC reported it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arbora as ab
+    >>> frames = ab.view.disk_frames(every=2)
+    >>> X = np.random.default_rng(0).normal(size=(12, 3))
+    >>> _ = ab.HypHC(max_epochs=6, n_triples=200, callback=frames, random_state=0).fit(X)
+    >>> [frame.epoch for frame in frames.frames]
+    [0, 2, 4]
+    """
+
+    def __init__(self, labels: ArrayLike | None = None, *, every: int = 1, with_tree: bool = True) -> None:
+        if every < 1:
+            raise ValueError(f"every must be at least 1. Got {every!r}.")
+        self.labels = None if labels is None else np.asarray(labels)
+        self.every = every
+        self.with_tree = with_tree
+        self.frames: list[Any] = []
+
+    def __call__(self, state: Any) -> None:
+        """Keep an epoch; HypHC calls this."""
+        if state.embedding.shape[1] != 2:
+            raise ValueError(
+                f"Only embeddings in the disk can be drawn. Got dimension {state.embedding.shape[1]}. "
+                "Use HypHC(dimension=2)."
+            )
+        if state.epoch % self.every == 0:
+            self.frames.append(state)
+
+    def figure(self, n_frames: int = 4, *, size: float = 3.0) -> Any:
+        """Draw some epochs, evenly chosen, side by side; a matplotlib figure."""
+        plt = _matplotlib()
+        if not self.frames:
+            raise ValueError("There are no frames yet. Pass this object as HypHC(callback=...) and fit.")
+        chosen = np.unique(np.linspace(0, len(self.frames) - 1, min(n_frames, len(self.frames))).astype(int))
+        figure, axes = plt.subplots(1, len(chosen), figsize=(size * len(chosen), size * 1.12), squeeze=False)
+        for axis, index in zip(axes[0], chosen):
+            self.draw(axis, self.frames[index])
+        figure.tight_layout()
+        return figure
+
+    def draw(self, axis: Any, state: Any) -> None:
+        """Draw one epoch on a matplotlib axis."""
+        plt = _matplotlib()
+        axis.set_aspect("equal")
+        axis.set_axis_off()
+        axis.set_xlim(-1.05, 1.05)
+        axis.set_ylim(-1.05, 1.05)
+        axis.add_patch(plt.Circle((0, 0), 1.0, fill=False, color="0.6", linewidth=0.8))
+        if self.with_tree and state.tree.n_leaves > 1:
+            for arc in tree_arcs(state.tree, state.embedding):
+                axis.plot(arc[:, 0], arc[:, 1], color="0.75", linewidth=0.6, zorder=1)
+        axis.scatter(*state.embedding.T, c=self._colours(len(state.embedding)), s=10, zorder=2)
+        axis.set_title(f"epoch {state.epoch + 1}, cost {state.cost:.4g}", fontsize=9)
+
+    def save(self, path: str | PathLike[str], *, frames_per_second: int = 8, size: float = 4.0) -> None:
+        """Write an animation (.gif needs Pillow, .mp4 needs ffmpeg)."""
+        plt = _matplotlib()
+        from matplotlib.animation import FuncAnimation
+
+        if not self.frames:
+            raise ValueError("There are no frames yet. Pass this object as HypHC(callback=...) and fit.")
+        figure, axis = plt.subplots(figsize=(size, size * 1.08))
+
+        def show(index: int) -> None:
+            axis.clear()
+            self.draw(axis, self.frames[index])
+
+        animation = FuncAnimation(figure, show, frames=len(self.frames), interval=1000 / frames_per_second)
+        animation.save(path, fps=frames_per_second)
+        plt.close(figure)
+
+    def _colours(self, n: int) -> Any:
+        if self.labels is None:
+            return "C0"
+        if self.labels.shape != (n,):
+            raise ValueError(f"labels must have one entry a leaf, shape ({n},). Got {self.labels.shape}.")
+        _, codes = np.unique(self.labels, return_inverse=True)
+        return [f"C{code % 10}" for code in codes]
+
+
+def node_points(tree: Tree, embedding: ArrayLike) -> NDArray[np.float64]:
+    """A place in the disk for every node: leaves where they are, the root at the origin.
+
+    An internal node lies where the geodesic between the outer leaves of two of its children is nearest to the
+    origin, the hyperbolic ancestor from which it was decoded.
+    """
+    leaves = np.asarray(embedding, dtype=np.float64)
+    points = np.zeros((tree.n_nodes, 2))
+    points[: tree.n_leaves] = leaves
+    starts = tree.child_offsets[:-1]
+    first, second = (
+        tree.child_index[starts],
+        tree.child_index[np.minimum(starts + 1, len(tree.child_index) - 1)],
+    )
+    left = tree.leaf_order[tree.leaf_start[first] + tree.sizes[first] - 1]
+    right = tree.leaf_order[tree.leaf_start[second]]
+    points[tree.n_leaves :] = _nearest_to_origin(leaves[left], leaves[right])
+    points[tree.root] = 0.0
+    return points
+
+
+def _nearest_to_origin(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The point of the chord nearest to the centre, in the Klein model and back."""
+    x, y = (2 * p / (1 + (p**2).sum(-1, keepdims=True)) for p in (x, y))
+    chord = y - x
+    square = np.maximum((chord**2).sum(-1, keepdims=True), 1e-300)
+    t = np.clip(-(x * chord).sum(-1, keepdims=True) / square, 0.0, 1.0)
+    foot = x + t * chord
+    return foot / (1 + np.sqrt(np.maximum(1 - (foot**2).sum(-1, keepdims=True), 0.0)))
+
+
+def tree_arcs(tree: Tree, embedding: ArrayLike) -> NDArray[np.float64]:
+    """Geodesics from every node to its parent: float64[n_nodes - 1, points, 2]."""
+    points = node_points(tree, embedding)
+    x, y = points[:-1, None, :], points[tree.parent[:-1], None, :]
+    x, y = (2 * p / (1 + (p**2).sum(-1, keepdims=True)) for p in (x, y))
+    t = np.linspace(0, 1, _ARC_POINTS)[None, :, None]
+    chord = x + t * (y - x)  # straight in the Klein model
+    return chord / (1 + np.sqrt(np.maximum(1 - (chord**2).sum(-1, keepdims=True), 0.0)))
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as problem:
+        raise MissingExtraError(
+            "Pictures need matplotlib. Install it with: pip install 'arbora[view]'"
+        ) from problem
+    return plt
