@@ -338,3 +338,10 @@ def test_refined_trees_agree_better_with_superclasses_than_linkage_of_class_mean
 def test_refinement_with_empty_classes():
     logits = np.hstack([clustered_logits(400, 6, 0), np.full((400, 2), -50.0)])
     assert fit(logits, refine=True).tree_.n_leaves == 8
+
+
+def test_levels_of_the_tree_carry_the_mean_support_of_their_nodes():
+    tree = fit(two_level_logits(), n_bootstraps=10, random_state=0).tree_
+    for level in tree.levels(4):
+        assert level.stability == pytest.approx(tree.support[level.nodes].mean())
+    assert 3 in [level.n_clusters for level in tree.levels(3)]

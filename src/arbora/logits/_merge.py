@@ -189,7 +189,7 @@ def _look_again(
 ) -> NDArray[np.float64]:
     """Total reassigned probability every group receives from the points of one."""
     a = groups.assignment
-    members = groups.members[node]
+    members = sorted(groups.members[node])  # so that a group's points always come in the same order
     points = a.points_of(members)
     if len(members) == 1:  # what is second best without one's own class is known from the first look
         reassigned, probability = a.second[points], a.second_confidence[points]

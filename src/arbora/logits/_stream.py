@@ -166,10 +166,9 @@ class StreamedRows:
         self, points: NDArray[np.int64], classes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """As `Rows.reassign`: exact for groups looked at in the second pass, otherwise estimated."""
-        known = self._known.get(tuple(sorted(classes.tolist())))
+        known = self._known.get(tuple(classes.tolist()))
         if known is not None:
-            place = np.argsort(np.argsort(points, kind="stable"), kind="stable")
-            return known[0][place], known[1][place]
+            return known
         self.n_estimated += 1
         excluded = np.zeros(self.n_classes, np.bool_)
         excluded[classes] = True
@@ -275,11 +274,10 @@ class _Paths:
         rows._run(job, 0, rows.n_points)
 
     def results(self) -> dict[tuple[int, ...], tuple[NDArray[np.int32], NDArray[np.float64]]]:
-        """Per group, the reassignment of its points in increasing order of point."""
+        """Per group, the reassignment of its points, class by class."""
         found = {}
         for key, parts in self.groups:
-            points = np.concatenate([self.assignment.points_of([c]) for c, _, _ in parts])
-            slots = np.concatenate([np.arange(a, b) for _, a, b in parts])[np.argsort(points, kind="stable")]
+            slots = np.concatenate([np.arange(first, last) for _, first, last in sorted(parts)])
             found[key] = (self.reassigned[slots], self.probability[slots])
         return found
 

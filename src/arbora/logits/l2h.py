@@ -24,6 +24,7 @@ from arbora.logits.sources import is_batches, kernel_array, open_batches
 from arbora.tree import Tree
 
 _ROWS_PER_BLOCK = 1 << 15
+_BOOTSTRAPS, _MOST_NUMBERS_FOR_BOOTSTRAP = 20, 20_000_000
 
 
 class EstimateWarning(UserWarning):
@@ -54,8 +55,9 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     refine : bool, default=False
         Improve the tree of Algorithm 1: subtrees move until Dasgupta's cost is lowest on a graph of the classes weighted
         by the exponential of their mean logits for each other's points. Costs one more pass and K² numbers.
-    n_bootstraps : int, default=20
-        Replicates for the support of every split; 0 for none. Points are drawn again within their class, and Algorithm 1
+    n_bootstraps : int or "auto", default="auto"
+        Replicates for the support of every split; 0 for none. "auto" makes 20 for up to 20 million logits, none for more,
+        where they would take longer than the tree. Points are drawn again within their class, and Algorithm 1
         is repeated.
     max_memory : int, default=2**32
         Files and batches larger than this many bytes are streamed, in at most two passes, instead of being
@@ -112,7 +114,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         temperature: float = 1.0,
         class_names: Sequence[str] | None = None,
         refine: bool = False,
-        n_bootstraps: int = 20,
+        n_bootstraps: int | str = "auto",
         max_memory: int = 2**32,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -174,8 +176,12 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"temperature must be a positive number. Got {self.temperature!r}.")
         if self.from_probabilities and self.temperature != 1.0:
             raise ValueError("temperature divides logits. It cannot be used with from_probabilities=True.")
-        if not isinstance(self.n_bootstraps, Integral) or self.n_bootstraps < 0:
-            raise ValueError(f"n_bootstraps must be a whole number, 0 or more. Got {self.n_bootstraps!r}.")
+        if self.n_bootstraps != "auto" and (
+            not isinstance(self.n_bootstraps, Integral) or self.n_bootstraps < 0
+        ):
+            raise ValueError(
+                f"n_bootstraps must be 'auto' or a whole number, 0 or more. Got {self.n_bootstraps!r}."
+            )
         if not isinstance(self.max_memory, Integral) or self.max_memory < 1:
             raise ValueError(f"max_memory must be a positive number of bytes. Got {self.max_memory!r}.")
 
@@ -223,13 +229,17 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _bootstrap(self, assignment: Any, rows: Any, report: Reporter) -> None:
         self._replicates: list[Merges] = []
-        if not self.n_bootstraps or callable(self.aggregation) or assignment.n_classes < 3:
+        n_bootstraps = self.n_bootstraps
+        if n_bootstraps == "auto":
+            small = len(assignment.assigned) * assignment.n_classes <= _MOST_NUMBERS_FOR_BOOTSTRAP
+            n_bootstraps = _BOOTSTRAPS if small else 0
+        if not n_bootstraps or callable(self.aggregation) or assignment.n_classes < 3:
             return
         seed = check_random_state(self.random_state).randint(2**31)
         self._replicates = _bootstrap.resample_merges(
             assignment,
             rows,
-            int(self.n_bootstraps),
+            int(n_bootstraps),
             np.random.default_rng(seed),
             aggregation=self.aggregation,
             merging=self.merging,

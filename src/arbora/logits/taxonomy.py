@@ -63,7 +63,9 @@ def _tree_of_paths(paths: list[tuple[str, ...]], n_classes: int) -> Tree:
             number.setdefault(path[:length], n_classes + len(number))
     parent = [number[path] for path in paths]
     parent += [number[taxon[:-1]] if len(taxon) > 1 else -1 for taxon in number]
-    return Tree.from_parents(parent, n_classes, sort=True, name=[""] * n_classes + [taxon[-1] for taxon in number])
+    return Tree.from_parents(
+        parent, n_classes, sort=True, name=[""] * n_classes + [taxon[-1] for taxon in number]
+    )
 
 
 class Placement:

@@ -21,6 +21,7 @@ class Level(NamedTuple):
     labels: Ints
     nodes: Ints
     gap: float
+    stability: float = float("nan")  # mean support of its nodes, where the tree has support
 
 
 class SplitOrder(NamedTuple):
@@ -198,13 +199,31 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
     gaps = order.height[:-2] - order.height[1:-1] if len(order.height) > 2 else np.empty(0)
     n_clusters = order.n_clusters[1 : 1 + len(gaps)]
     proposed = np.flatnonzero((gaps > 0) & (n_clusters >= 2) & (n_clusters <= most))
-    best = np.sort(proposed[np.argsort(-gaps[proposed], kind="stable")][:max_levels])
+    stability = _mean_supports(tree, order)[1 : 1 + len(gaps)]
+    value = gaps * np.where(np.isnan(stability), 1.0, stability)
+    best = np.sort(proposed[np.argsort(-value[proposed], kind="stable")][:max_levels])
     found = []
     for k in best:
         is_split = _first_splits(tree, order, k + 1)
         labels, nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)
-        found.append(Level(len(nodes), labels, nodes, float(gaps[k])))
+        found.append(Level(len(nodes), labels, nodes, float(gaps[k]), float(stability[k])))
     return found
+
+
+def _mean_supports(tree: Tree, order: SplitOrder) -> Floats:
+    """Mean support of the clusters after each number of splits; NaN without support. Unknown support is left out."""
+    if tree.support is None:
+        return np.full(len(order.n_clusters), np.nan)
+    known = ~np.isnan(tree.support)
+    value = np.where(known, tree.support, 0.0)
+    gain, more = np.zeros(len(order.nodes) + 1), np.zeros(len(order.nodes) + 1)
+    gain[0], more[0] = value[tree.root], known[tree.root]
+    for k, v in enumerate(order.nodes.tolist()):
+        children = tree.children(v)
+        gain[k + 1] = value[children].sum() - value[v]
+        more[k + 1] = known[children].sum() - float(known[v])
+    total, count = np.cumsum(gain), np.cumsum(more)
+    return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
 
 
 def prune(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> Tree:
