@@ -59,6 +59,14 @@ def test_fit_reads_standard_input_and_writes_newick_to_standard_output(files):
     assert done.stderr == b""
 
 
+def test_json_and_a_tree_on_standard_output_are_not_mixed(files):
+    both = arbora("fit", files / "iris.npy", "--method", "ward", "--out", "-", "--json")
+    assert_one_line_error(both, UNUSABLE, "standard output")
+    spoken = arbora("fit", files / "iris.npy", "--method", "ward", "--out", "-")
+    assert Tree.from_newick(spoken.stdout.decode().strip()).n_leaves == 150
+    assert b"150 leaves" in spoken.stderr
+
+
 def test_fit_of_a_graph(tmp_path):
     (tmp_path / "g.edges").write_text("a b 3\nb c 2\na c 2\nd e 3\ne f 2\nd f 2\nc d 0.1\n")
     done = arbora("fit", tmp_path / "g.edges", "--method", "average", "--out", tmp_path / "t.nwk", "--quiet")

@@ -197,3 +197,15 @@ def test_missing_values_are_counted(tmp_path):
     data = read_data(written(tmp_path / "x.csv", "a,b\n1,2\n,4\n5,NA\n"), ReadOptions())
     with pytest.raises(CommandError, match="2 missing"):
         data.check_usable()
+
+
+def test_a_forbidden_file_is_one_clear_error(tmp_path, monkeypatch):
+    from pathlib import Path
+
+    def denied(self):
+        raise PermissionError(13, "Permission denied")
+
+    path = written(tmp_path / "secret.npy", npy_bytes(X))
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    with pytest.raises(CommandError, match=r"secret\.npy may not be read"):
+        read_data(path, ReadOptions())

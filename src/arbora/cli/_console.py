@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from arbora.cli._exit import Unusable
 from arbora.cli._tables import aligned
 
 
@@ -23,18 +24,23 @@ class Console:
         Say nothing but errors (and JSON, if asked for).
     as_json : bool
         Print results as one JSON object instead of text.
+    out : path, optional
+        Where the command's main result goes. If that is standard output ("-"), words go to standard error.
     """
 
-    def __init__(self, quiet: bool, as_json: bool) -> None:
+    def __init__(self, quiet: bool, as_json: bool, out: Any = None) -> None:
+        if as_json and str(out) == "-":
+            raise Unusable("--json and --out - both want standard output. Give the tree a file.")
         self.quiet = quiet
         self.as_json = as_json
+        self._words = sys.stderr if str(out) == "-" else sys.stdout
         self.seconds: dict[str, float] = {}
         self._bars: Any = None
 
     def say(self, text: str) -> None:
         """A line for people."""
         if not self.quiet and not self.as_json:
-            print(text)
+            print(text, file=self._words)
 
     def note(self, text: str) -> None:
         """A remark that is no result: to standard error."""

@@ -48,7 +48,7 @@ def run_fit(
     **reading: Any,
 ) -> None:
     """Read, build, score, write."""
-    console = Console(quiet, as_json)
+    console = Console(quiet, as_json, out)
     limit_threads(threads)
     check_writable(out, html, report, picture)
     if out is not None and scanpy is None:
@@ -72,7 +72,9 @@ def run_fit(
         with console.stage("write"):
             _write(tree, data, out, html, picture)
     facts = _facts(data, method, metric, chosen, seed, tree, scores, console)
-    facts["written"] = [str(path) for path in (out, html, picture, report) if path is not None]
+    facts["written"] = [
+        str(path) for path in (out, html, picture, report) if path is not None and str(path) != "-"
+    ]
     if report is not None:
         write_json(report, facts)
     _tell(console, facts, scores)
@@ -103,7 +105,7 @@ def _built(
             console.note(f"taking up the fit kept in {kept.folder}")
         if refine:
             tree = refine_tree(tree, data, metric, "dasgupta", 100, seed, kept, console)
-    return named(tree, data.metadata.get("class_names") if method == "l2h" else data.names)
+    return named(tree, data.feature_names if method == "l2h" else data.names)
 
 
 def _in_stages(

@@ -122,8 +122,8 @@ def _fit_estimator(
     accepted = inspect.signature(kind.__init__).parameters
     options = {"random_state": seed, "n_jobs": threads, "checkpoint": checkpoint}
     options = {name: value for name, value in options.items() if name in accepted and value is not None}
-    if method == "l2h" and data.metadata.get("class_names") is not None:
-        options["class_names"] = data.metadata["class_names"]
+    if method == "l2h" and data.feature_names is not None:
+        options["class_names"] = data.feature_names
     _check_settings(settings, accepted, kind.__name__)
     model = kind(**{**options, **settings})
     callback = console.fit_callback()

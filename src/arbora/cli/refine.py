@@ -33,7 +33,7 @@ def run_refine(
     **reading: Any,
 ) -> None:
     """Read, refine, score before and after, write."""
-    console = Console(quiet, as_json)
+    console = Console(quiet, as_json, out)
     limit_threads(threads)
     check_writable(out)
     if out is not None:
@@ -57,7 +57,7 @@ def run_refine(
     if out is not None:
         write_tree(better, str(out))
     console.table({"cost before": costs["before"], "cost after": costs["after"]})
-    if out is not None:
+    if out is not None and str(out) != "-":
         console.say(f"wrote {out}")
     console.result(
         {

@@ -39,6 +39,7 @@ class Data:
     labels: np.ndarray | None = None
     label_name: str | None = None
     names: list[str] | None = None
+    feature_names: list[str] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 

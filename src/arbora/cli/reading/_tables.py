@@ -56,7 +56,7 @@ def _from_columns(columns: dict[str, Sequence[Any]], name: str, format: str, opt
             raise Unusable(f"{name} has no column {wanted!r} ({option}). It has {_listed(columns)}.")
     labels = columns.get(options.label_column) if options.label_column else None
     names = columns.get(options.name_column) if options.name_column else None
-    features: list[np.ndarray] = []
+    features: dict[str, np.ndarray] = {}
     metadata: dict[str, Any] = {}
     for column, values in columns.items():
         if column in (options.label_column, options.name_column):
@@ -65,7 +65,7 @@ def _from_columns(columns: dict[str, Sequence[Any]], name: str, format: str, opt
         if numbers is None:
             metadata[column] = np.array([str(value) for value in values], dtype=object)
         else:
-            features.append(numbers)
+            features[column] = numbers
     if not features:
         raise Unusable(
             f"{name} has no column of numbers. Text columns: {_listed(metadata)}. Is the delimiter right?"
@@ -78,11 +78,11 @@ def _from_columns(columns: dict[str, Sequence[Any]], name: str, format: str, opt
     if metadata:
         notes.append(f"text columns are not features: {_listed(metadata)}")
     return Data(
-        "vectors", np.column_stack(features), name, format,
+        "vectors", np.column_stack(list(features.values())), name, format,
         labels=None if labels is None else np.array([str(value) for value in labels], dtype=object),
         label_name=options.label_column,
         names=None if names is None else [str(value) for value in names],
-        metadata=metadata, notes=notes,
+        feature_names=list(features), metadata=metadata, notes=notes,
     )  # fmt: skip
 
 
