@@ -173,12 +173,16 @@ def main():
         results[name] = runs[name]()
         print(f"\n{name}")
         for key, value in results[name].items():
-            print(f"  {key:32s} {value:.4g}" if isinstance(value, float) else f"  {key:32s} {value}", flush=True)
+            print(
+                f"  {key:32s} {value:.4g}" if isinstance(value, float) else f"  {key:32s} {value}", flush=True
+            )
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "l2h_speed.json"
     merged = (json.loads(path.read_text()) if path.exists() and not quick else {}) | results
     path.write_text(json.dumps(merged, indent=1))
-    print(f"\nlargest resident size of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9:.2f} GB")
+    print(
+        f"\nlargest resident size of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9:.2f} GB"
+    )
 
 
 if __name__ == "__main__":
