@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from trees import chain, insert_above, random_tree, trees
 
 import arbora as ab
-from arbora.search import _feature_kernels, _graph_kernels
+from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels
 from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree, total_cost
 from arbora.search.budget import Budget
 from arbora.search.engines import FeatureEngine, GraphEngine
@@ -53,9 +53,9 @@ def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, o
     before = cost_by_definition(tree, graph, objective)
     for subtree in range(tree.n_nodes - 1):
         state = engine.state(tree)
-        work = _graph_kernels.make_work(tree.n_leaves, len(state.parent))
+        work = _gather_kernels.make_work(tree.n_leaves, len(state.parent))
         target, as_child, cost, cost_now, _ = _graph_kernels.find_best_place(
-            state, engine._arrays, work, subtree, OBJECTIVES[objective], False
+            state, engine._arrays, work, subtree, OBJECTIVES[objective], 0
         )
         if not cost < cost_now - 1e-9 * abs(cost_now):
             continue
@@ -75,13 +75,13 @@ def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped
     rng = np.random.default_rng(seed)
     engine = GraphEngine(random_graph(tree.n_leaves, rng, density=0.3))
     state = engine.state(tree, tree.n_internal if capped else None)
-    work = _graph_kernels.make_work(tree.n_leaves, len(state.parent))
-    _graph_kernels.update_rise(state, work)
+    work = _gather_kernels.make_work(tree.n_leaves, len(state.parent))
+    _gather_kernels.update_rise(state, work)
     for subtree in range(tree.n_nodes - 1):
         gains = []
-        for near in (True, False):
+        for max_looks in (10**9, 0):
             *_, cost, cost_now, _ = _graph_kernels.find_best_place(
-                state, engine._arrays, work, subtree, 0, near
+                state, engine._arrays, work, subtree, 0, max_looks
             )
             gains.append(max(cost_now - cost, 0))
         np.testing.assert_allclose(gains[0], gains[1], atol=1e-9)
@@ -102,8 +102,8 @@ def steepest_rise_by_definition(tree, cross):
 def test_steepest_rise_equals_its_definition(tree, seed):
     engine = GraphEngine(random_graph(tree.n_leaves, np.random.default_rng(seed)))
     state = engine.state(tree)
-    work = _graph_kernels.make_work(tree.n_leaves, len(state.parent))
-    _graph_kernels.update_rise(state, work)
+    work = _gather_kernels.make_work(tree.n_leaves, len(state.parent))
+    _gather_kernels.update_rise(state, work)
     expected = steepest_rise_by_definition(tree, engine.graph.cross(tree))
     np.testing.assert_allclose(work.rise[: tree.n_nodes], expected, atol=1e-12)
 
@@ -145,7 +145,7 @@ def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
         tree, FeatureEngine(similarity).restrict(np.arange(n)).similarity.cross(tree), np.ones(n), 0
     )
     features = _feature_kernels.make_features(similarity.features[:n], tree.parent, len(state.parent))
-    work = _graph_kernels.make_work(len(state.parent), len(state.parent))
+    work = _gather_kernels.make_work(len(state.parent), len(state.parent))
     target = np.empty(1, dtype=np.int64)
     stack = _feature_kernels.make_stack(len(state.parent))
     rows = np.ascontiguousarray(similarity.features[n:], dtype=np.float64)

@@ -1,12 +1,4 @@
-"""Prune and regraft on a sparse graph.
-
-To move a subtree only the ancestors of its neighbours matter: anywhere else it meets nothing. They are
-collected once each (a climb from a neighbour ends at the first node another climb has passed), so a move costs
-the size of that union, not the number of neighbours times the depth of the tree.
-
-Under Dasgupta's cost the climbs go up together, smallest node first, and end where no place higher up can
-be better (`nothing_gained_above`): then a move costs what its surroundings do, however deep the tree is.
-"""
+"""Prune and regraft on a sparse graph: the best of the places that `_gather_kernels` marks."""
 
 from __future__ import annotations
 
@@ -15,311 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from arbora.search._gather_kernels import mark_near, mark_neighbourhood, mark_row
 from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
 
-SCANNED_CHILDREN = 64  # unmarked children of one node that the TSD search looks at
+SCANNED_CHILDREN = 64  # children of one node that are looked at, or noted as changed, one by one
 RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: below is rounding
-
-
-class Graph(NamedTuple):
-    """CSR arrays of a symmetric graph, and the total weight of its edges."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
-    total: float
-
-
-class Work(NamedTuple):
-    """Scratch arrays over nodes, valid where `mark` equals the clock."""
-
-    mark: np.ndarray  # int64
-    inside: np.ndarray  # int64, leaves of the moved subtree
-    weight: np.ndarray  # similarity between the moved subtree and the other leaves below
-    size: np.ndarray  # size, cross, spread as they are once the subtree is out
-    cross: np.ndarray
-    spread: np.ndarray
-    above: (
-        np.ndarray
-    )  # cost the subtree adds at the strict ancestors when it is put below here; inf: not reached
-    rise: np.ndarray  # most similarity per leaf that a path upwards from here gathers (see `steepest_rise`)
-    heap: np.ndarray  # nodes yet to be passed by the climbs
-    path: np.ndarray  # marked nodes, climb after climb
-    climb: np.ndarray  # where each climb starts in `path`
-    dirty: np.ndarray  # bool, subtrees whose surroundings changed
-    clock: np.ndarray  # int64[1]
-
-
-def make_work(n_leaves: int, n_nodes: int) -> Work:
-    """Scratch space for a tree of this size."""
-    floats = [np.zeros(n_nodes) for _ in range(5)]
-    return Work(
-        np.zeros(n_nodes, dtype=np.int64),
-        np.zeros(n_leaves, dtype=np.int64),
-        *floats,
-        np.full(n_nodes, np.inf),
-        np.empty(n_nodes, dtype=np.int32),
-        np.empty(n_nodes, dtype=np.int32),
-        np.empty(n_leaves + 2, dtype=np.int32),
-        np.ones(n_nodes, dtype=np.bool_),
-        np.zeros(1, dtype=np.int64),
-    )
-
-
-@njit(cache=True)
-def next_leaf(state, leaf, top):
-    """The leaf after this one below `top`, in depth-first order; -1 after the last."""
-    node = leaf
-    while node != top:
-        if state.after[node] >= 0:
-            node = state.after[node]
-            while state.first[node] >= 0:
-                node = state.first[node]
-            return node
-        node = state.parent[node]
-    return -1
-
-
-@njit(cache=True)
-def first_leaf(state, node):
-    """The first leaf below a node."""
-    while state.first[node] >= 0:
-        node = state.first[node]
-    return node
-
-
-@njit(cache=True)
-def climb_from(state, work, node, filled):
-    """Mark the unmarked nodes from here upwards; returns the number of path entries in use."""
-    clock = work.clock[0]
-    while node >= 0 and work.mark[node] != clock:
-        note(state, work, node)
-        work.path[filled] = node
-        filled += 1
-        node = state.parent[node]
-    return filled
-
-
-@njit(cache=True)
-def note(state, work, node):
-    """Start a marked node's scratch entries from the stored ones."""
-    work.mark[node] = work.clock[0]
-    work.weight[node] = 0.0
-    work.size[node] = state.size[node]
-    work.cross[node] = state.cross[node]
-    work.spread[node] = state.spread[node]
-    work.above[node] = np.inf
-
-
-@njit(cache=True)
-def mark_inside(state, work, moved):
-    """Start a new clock and mark the leaves of the subtree."""
-    work.clock[0] += 1
-    leaf = first_leaf(state, moved)
-    while leaf >= 0:
-        work.inside[leaf] = work.clock[0]
-        leaf = next_leaf(state, leaf, moved)
-
-
-@njit(cache=True)
-def push(heap, filled, size, node):
-    """Add a node to a heap ordered by size; returns the number of entries."""
-    k = filled
-    while k > 0:
-        up = (k - 1) // 2
-        if size[heap[up]] <= size[node]:
-            break
-        heap[k] = heap[up]
-        k = up
-    heap[k] = node
-    return filled + 1
-
-
-@njit(cache=True)
-def drop_smallest(heap, filled, size):
-    """Remove the first entry of a heap; returns the number of entries left."""
-    filled -= 1
-    last = heap[filled]
-    k = 0
-    while True:
-        child = 2 * k + 1
-        if child >= filled:
-            break
-        if child + 1 < filled and size[heap[child + 1]] < size[heap[child]]:
-            child += 1
-        if size[last] <= size[heap[child]]:
-            break
-        heap[k] = heap[child]
-        k = child
-    heap[k] = last
-    return filled
-
-
-@njit(cache=True)
-def steepest_rise(state, root, rise, gathered, corner, stack):
-    """For each node, the most similarity per added leaf gathered by going up some way from it.
-
-    With g(v) the cross weights summed over v's strict ancestors, this is the largest slope
-    (g(v) - g(u)) / (size(u) - size(v)) over ancestors u. `corner` remembers the best u, so that the next search
-    walks along the concave hull of the path above instead of the path itself.
-    """
-    rise[root], gathered[root], corner[root] = 0.0, 0.0, root
-    stack[0] = root
-    n_open = 1
-    while n_open > 0:
-        n_open -= 1
-        node = stack[n_open]
-        child = state.first[node]
-        while child >= 0:
-            gathered[child] = gathered[node] + state.cross[node]
-            best = node
-            slope = state.cross[node] / (state.size[node] - state.size[child])
-            while corner[best] != best:
-                further = corner[best]
-                other = (gathered[child] - gathered[further]) / (state.size[further] - state.size[child])
-                if other < slope:
-                    break
-                best, slope = further, other
-            corner[child], rise[child] = best, slope
-            if state.first[child] >= 0:
-                stack[n_open] = child
-                n_open += 1
-            child = state.after[child]
-
-
-@njit(cache=True)
-def update_rise(state, work):
-    """Set `work.rise` for the tree as it is now."""
-    root = 0
-    while state.parent[root] >= 0:
-        root = state.parent[root]
-    n_nodes = state.parent.shape[0]
-    corner = np.empty(n_nodes, dtype=np.int32)
-    steepest_rise(state, root, work.rise, np.empty(n_nodes), corner, np.empty(n_nodes, dtype=np.int32))
-
-
-@njit(cache=True)
-def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_size, rise):
-    """Whether no place outside the ancestor of this size can be better than the present one.
-
-    A place that meets the old one at a higher ancestor u pays size(u) for all weight inside, saves at most
-    size(u) for the weight outside, and is spared moved_size times the cross weights on the way, at most
-    `rise` for each leaf that u has more.
-    """
-    certain = inside_weight - outside_weight
-    return certain >= moved_size * rise and size * certain >= cost_now
-
-
-@njit(cache=True)
-def mark_near(state, graph, work, moved):
-    """Mark and weigh the ancestors of a subtree and its neighbours as far up as a better place can be.
-
-    Leaves one climb whose nodes grow in size, and returns its last: the top of the region looked at.
-    """
-    mark_inside(state, work, moved)
-    clock = work.clock[0]
-    n_open, outside = 0, 0.0
-    leaf = first_leaf(state, moved)
-    while leaf >= 0:
-        for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
-            other = graph.indices[k]
-            if work.inside[other] == clock:
-                continue
-            if work.mark[other] != clock:
-                note(state, work, other)
-                n_open = push(work.heap, n_open, state.size, other)
-            work.weight[other] += graph.data[k]
-            outside += graph.data[k]
-        leaf = next_leaf(state, leaf, moved)
-    moved_size = state.size[moved]
-    home = state.parent[moved]
-    keeps_home = state.n_children[home] > 2
-    ancestor, inner_weight, cost_now, filled = home, 0.0, 0.0, 0
-    if work.mark[home] != clock:
-        note(state, work, home)
-        n_open = push(work.heap, n_open, state.size, home)
-    while n_open > 0:
-        node = work.heap[0]
-        n_open = drop_smallest(work.heap, n_open, state.size)
-        work.path[filled] = node
-        filled += 1
-        above = state.parent[node]
-        if node == ancestor:
-            met = work.weight[node] - inner_weight
-            outside -= met
-            cost_now += state.size[node] * met
-            if node != home or keeps_home:
-                cost_now += moved_size * (state.cross[node] - met)
-            inner_weight = work.weight[node]
-            if above < 0 or nothing_gained_above(
-                cost_now, state.size[node], inner_weight, max(outside, 0.0), moved_size, work.rise[node]
-            ):
-                break
-            ancestor = above
-        if work.mark[above] != clock:
-            note(state, work, above)
-            n_open = push(work.heap, n_open, state.size, above)
-        work.weight[above] += work.weight[node]
-    work.climb[0], work.climb[1] = 0, filled
-    return node
-
-
-@njit(cache=True)
-def mark_neighbourhood(state, graph, work, moved):
-    """Mark the ancestors of a subtree and of its neighbours, and weigh them. Returns the number of climbs."""
-    mark_inside(state, work, moved)
-    clock = work.clock[0]
-    work.climb[0] = 0
-    filled = climb_from(state, work, state.parent[moved], 0)
-    n_climbs = 1
-    work.climb[1] = filled
-    leaf = first_leaf(state, moved)
-    while leaf >= 0:
-        for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
-            other = graph.indices[k]
-            if work.inside[other] == clock:
-                continue
-            if work.mark[other] != clock:
-                filled = climb_from(state, work, other, filled)
-                n_climbs += 1
-                work.climb[n_climbs] = filled
-            work.weight[other] += graph.data[k]
-        leaf = next_leaf(state, leaf, moved)
-    weigh_climbs(state, work, n_climbs)
-    return n_climbs
-
-
-@njit(cache=True)
-def mark_row(state, work, root, indices, data):
-    """Mark and weigh the ancestors of a new point's neighbours. Returns the number of climbs."""
-    work.clock[0] += 1
-    work.climb[0] = 0
-    filled = climb_from(state, work, root, 0)
-    work.climb[1] = filled
-    n_climbs = 1
-    for k in range(indices.shape[0]):
-        other = indices[k]
-        if work.mark[other] != work.clock[0]:
-            filled = climb_from(state, work, other, filled)
-            n_climbs += 1
-            work.climb[n_climbs] = filled
-        work.weight[other] += data[k]
-    weigh_climbs(state, work, n_climbs)
-    return n_climbs
-
-
-@njit(cache=True)
-def weigh_climbs(state, work, n_climbs):
-    """Sum the weights of marked leaves upwards.
-
-    Later climbs end on earlier ones: taken last to first, every node is met after all that flows into it.
-    """
-    for c in range(n_climbs - 1, -1, -1):
-        for k in range(work.climb[c], work.climb[c + 1]):
-            node = work.path[k]
-            above = state.parent[node]
-            if above >= 0:
-                work.weight[above] += work.weight[node]
 
 
 @njit(cache=True)
@@ -412,10 +104,13 @@ def best_unmarked_child(state, work, moved, node, subtree):
 
 
 @njit(cache=True)
-def find_best_place(state, graph, work, subtree, objective, near):
-    """Best place for a subtree: (target, as_child, cost there, cost where it is, top of the region looked at)."""
-    if near:
-        top, n_climbs = mark_near(state, graph, work, subtree), 1
+def find_best_place(state, graph, work, subtree, objective, max_looks):
+    """Best place for a subtree: (target, as_child, cost there, cost where it is, top of the region looked at).
+
+    `max_looks` is for `mark_near`; 0 climbs to the root instead, which other objectives and self-loops need.
+    """
+    if max_looks > 0:
+        top, n_climbs = mark_near(state, graph, work, subtree, max_looks), 1
     else:
         n_climbs = mark_neighbourhood(state, graph, work, subtree)
         top = work.path[work.climb[1] - 1]
@@ -521,14 +216,16 @@ def mark_dirty_up_to(state, work, node, last):
 
 
 @njit(cache=True, nogil=True)
-def regraft(state, graph, work, subtrees, max_size, objective, near):
+def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     n_moves, gained = 0, 0.0
     for moved in subtrees:
         if not work.dirty[moved] or state.parent[moved] < 0 or state.size[moved] > max_size:
             continue
         work.dirty[moved] = False
-        target, as_child, cost, cost_now, top = find_best_place(state, graph, work, moved, objective, near)
+        target, as_child, cost, cost_now, top = find_best_place(
+            state, graph, work, moved, objective, max_looks
+        )
         if target < 0 or not cost < cost_now - RELATIVE_GAIN * abs(cost_now) - 1e-300:
             continue
         home = state.parent[moved]

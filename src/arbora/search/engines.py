@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from arbora.errors import TooLargeError
 from arbora.search import _feature_kernels as feature_kernels
+from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
 from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, to_tree, total_cost
 from arbora.search.budget import Budget
@@ -21,6 +22,7 @@ from arbora.tree._edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
 from arbora.tree._edit_kernels import contract_greedily
 
 CHUNKS_PER_SWEEP = 64  # kernel calls a sweep: how often the clock and Ctrl-C are looked at
+ALL_LOOKS = 2**62  # as many as it takes to be sure
 LARGEST_FILLED_MATRIX = 12_000  # points whose n x n similarities a search may hold as a graph
 
 
@@ -101,7 +103,7 @@ class GraphEngine:
         self.leaf_size = np.asarray(leaf_size, dtype=np.float64)
         csr = graph.csr
         self.total = graph.total if total is None else total
-        self._arrays = graph_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total))
+        self._arrays = gather_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total))
 
     def state(self, tree: Tree, n_internal: int | None = None) -> State:
         """Changeable arrays of a tree."""
@@ -151,20 +153,22 @@ class GraphEngine:
         max_sweeps: int = 100,
         max_size: float = np.inf,
         rng: np.random.Generator | None = None,
+        max_looks: int = ALL_LOOKS,
     ) -> Tree:
-        """Move subtrees until no move helps."""
+        """Move subtrees until no move helps; with fewer `max_looks` a subtree only looks around its place."""
         if tree.n_leaves < 3:
             return tree
         state = self.state(tree, n_internal)
-        work = graph_kernels.make_work(tree.n_leaves, len(state.parent))
-        near = self._code == DASGUPTA and not self.graph.self_loops.any()
+        work = gather_kernels.make_work(tree.n_leaves, len(state.parent))
+        can_stop_early = self._code == DASGUPTA and not self.graph.self_loops.any()
+        looks = max_looks if can_stop_early else 0
 
         def before_sweep() -> None:
-            if near:
-                graph_kernels.update_rise(state, work)
+            if can_stop_early:
+                gather_kernels.update_rise(state, work)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code, near)[0]
+            return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code, looks)[0]
 
         order = _order(len(state.parent), rng)
         sweep_until_still(regraft, work.dirty, order, max_sweeps, budget, before_sweep)
@@ -224,7 +228,7 @@ class FeatureEngine:
         state = self.state(tree, n_internal)
         n_nodes = len(state.parent)
         features = feature_kernels.make_features(self.similarity.features, tree.parent, n_nodes)
-        work, stack = graph_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
+        work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:
             return feature_kernels.regraft(state, features, work, stack, subtrees, max_size)[0]

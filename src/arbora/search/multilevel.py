@@ -21,6 +21,7 @@ from arbora.tree import Tree
 
 BLOCK = 8192  # leaves searched as one piece: its arrays fit a core's cache
 BLOCK_SWEEPS = 12
+LOOKS = 1000  # nodes a subtree looks at before it makes do with the best place so far
 PIECES = (4096, 512, 64, 8)  # sizes of the subtrees that move as one, large to small
 MOVED_AT_ONCE = (
     16  # pieces (or points) in the largest subtree that one level moves: the level above moves larger ones
@@ -45,7 +46,9 @@ def improve_by_levels(
     if not budget.is_over:
         tree, engine, again = in_leaf_order(tree, engine)
         order = order[again]
-        tree = engine.improve(tree, budget, max_sweeps=max_sweeps, max_size=_size_cap(engine), rng=rng)
+        tree = engine.improve(
+            tree, budget, max_sweeps=max_sweeps, max_size=_size_cap(engine), rng=rng, max_looks=LOOKS
+        )
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return tree.restrict(back)
@@ -126,7 +129,9 @@ def improve_top(
     labels[tree.leaf_order] = _label_by_position(tree, nodes)
     heavy = engine.contract(labels, len(nodes))
     max_size = MOVED_AT_ONCE * piece * float(engine.leaf_size.mean())
-    top = heavy.improve(_top_over(tree, nodes), budget, max_sweeps=max_sweeps, max_size=max_size, rng=rng)
+    top = heavy.improve(
+        _top_over(tree, nodes), budget, max_sweeps=max_sweeps, max_size=max_size, rng=rng, max_looks=LOOKS
+    )
     return _with_top(tree, nodes, top)
 
 

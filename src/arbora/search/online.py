@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from arbora.errors import FormatError
 from arbora.search import _feature_kernels as kernels
-from arbora.search._graph_kernels import make_work
+from arbora.search._gather_kernels import make_work
 from arbora.search._state import NO_NODE, State
 from arbora.search.budget import Budget
 from arbora.search.engines import sweep_until_still

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _graph_kernels as graph_kernels
+from arbora.search._gather_kernels import make_work
 from arbora.search._state import DASGUPTA, make_state
 from arbora.similarity import FeatureSimilarity, Similarity
 from arbora.similarity._protocol import check_covers
@@ -100,7 +101,7 @@ def _place_rows(tree: Tree, similarity: Similarity, rows: sp.csr_array, workers:
     targets = np.empty(rows.shape[0], dtype=np.int64)
 
     def work_on(first: int, last: int) -> None:
-        work = graph_kernels.make_work(tree.n_leaves, len(state.parent))
+        work = make_work(tree.n_leaves, len(state.parent))
         arrays = (rows.indptr, rows.indices, rows.data)
         graph_kernels.place_rows(state, work, tree.root, *arrays, first, last, 1.0, DASGUPTA, 1.0, targets)
 
@@ -115,7 +116,7 @@ def _place_features(tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray,
     new = np.ascontiguousarray(rows, dtype=np.float64)
 
     def work_on(first: int, last: int) -> None:
-        work = graph_kernels.make_work(len(state.parent), len(state.parent))
+        work = make_work(len(state.parent), len(state.parent))
         stack = feature_kernels.make_stack(len(state.parent))
         feature_kernels.place_rows(state, features, work, stack, tree.root, new, first, last, targets)
 
