@@ -130,7 +130,8 @@ import numpy as np, arbora as ab
 ab.L2H(n_bootstraps=2).fit(np.load(sys.argv[2], mmap_mode="r"))  # compiles, also for read-only arrays
 cpu, wall = time.process_time(), time.perf_counter()
 model = ab.L2H(n_bootstraps=int(sys.argv[3])).fit(sys.argv[1])
-print(time.process_time() - cpu, time.perf_counter() - wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, model.exact_)
+cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+print(cpu, wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, model.exact_)
 """
 
 
@@ -180,9 +181,8 @@ def main():
     path = RESULTS / "l2h_speed.json"
     merged = (json.loads(path.read_text()) if path.exists() and not quick else {}) | results
     path.write_text(json.dumps(merged, indent=1))
-    print(
-        f"\nlargest resident size of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9:.2f} GB"
-    )
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    print(f"\nlargest resident size of this process {resident:.2f} GB")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python benchmarks/turtle.py [--quick] [--only digits cifar100 speed]
 
-Models see the training half (digits: even rows; CIFAR-100: the 50,000 training images) and are scored on the rest, except
-Ward and `cluster`, which have no inference: they cluster the test points themselves.
+Models see the training half (digits: even rows; CIFAR-100: the 50,000 training images) and are scored on the rest,
+except Ward and `cluster`, which have no inference: they cluster the test points themselves.
 """
 
 from __future__ import annotations

@@ -304,7 +304,7 @@ def test_refinement_keeps_clear_groups_and_heights_grow():
     logits = two_level_logits()
     tree = fit(logits, refine=True, n_bootstraps=3, random_state=0).tree_
     assert {frozenset(np.flatnonzero(tree.cut(n_clusters=3) == k)) for k in range(3)} == {
-        frozenset(range(0, 4)), frozenset(range(4, 8)), frozenset(range(8, 12))
+        frozenset(range(4)), frozenset(range(4, 8)), frozenset(range(8, 12))
     }  # fmt: skip
     inner = np.arange(tree.n_nodes - 1)
     assert (tree.height[tree.parent[inner]] >= tree.height[inner]).all()

@@ -60,7 +60,9 @@ def test_a_taxonomy_that_agrees_has_no_conflicts(planted):
 
 def test_overconfidence_is_warned_about_with_the_temperature_to_use(planted):
     logits, y, model = planted
-    y = np.where(np.random.default_rng(1).random(len(y)) < 0.3, 0, y)  # wrong more often than the model thinks
+    y = np.where(
+        np.random.default_rng(1).random(len(y)) < 0.3, 0, y
+    )  # wrong more often than the model thinks
     sharp = ab.L2H(n_bootstraps=0).fit(5 * logits)
     report = class_report(sharp, 5 * logits, y)
     assert "overconfident" in report.warnings[0] and "temperature=" in report.warnings[0]

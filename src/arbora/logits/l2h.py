@@ -53,12 +53,13 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     class_names : sequence of str, optional
         Names of the classes; by default the column names of the input, if it has any.
     refine : bool, default=False
-        Improve the tree of Algorithm 1: subtrees move until Dasgupta's cost is lowest on a graph of the classes weighted
-        by the exponential of their mean logits for each other's points. Costs one more pass and K² numbers.
+        Improve the tree of Algorithm 1: subtrees move until Dasgupta's cost is lowest on a graph of the classes
+        weighted by the exponential of their mean logits for each other's points. Costs one more look at every point
+        and K² numbers.
     n_bootstraps : int or "auto", default="auto"
-        Replicates for the support of every split; 0 for none. "auto" makes 20 for up to 20 million logits, none for more,
-        where they would take longer than the tree. Points are drawn again within their class, and Algorithm 1
-        is repeated.
+        Replicates for the support of every split; 0 for none. "auto" makes 20 for up to 20 million logits and
+        none for more, where they would take longer than the tree. Points are drawn again within their class, and
+        Algorithm 1 is repeated.
     max_memory : int, default=2**32
         Files and batches larger than this many bytes are streamed, in at most two passes, instead of being
         looked at where they lie. C-ordered arrays in memory are never copied.

@@ -26,8 +26,8 @@ class TEMI(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     An ensemble of heads (cosine similarity to prototypes, after an optional hidden layer) is trained on frozen
     features; each has a teacher, its running average. For a point x and a neighbour x' a head's loss is minus
-    ``log sum_c (q_student(c|x) q_teacher(c|x'))**beta / q_teacher(c)``, both ways, weighted by how surely all teachers put
-    x and x' together. The head with the lowest loss gives the clustering.
+    ``log sum_c (q_student(c|x) q_teacher(c|x'))**beta / q_teacher(c)``, both ways, weighted by how surely all teachers
+    put x and x' together. The head with the lowest loss gives the clustering.
 
     Parameters
     ----------

@@ -20,10 +20,10 @@ from arbora.logits._spaces import Scaling, as_spaces, import_torch
 class TURTLE(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Flat clustering whose labels are linearly separable with a wide margin in frozen representation spaces.
 
-    Bilevel: a task encoder (one weight-normalised linear head a space, their softmaxes averaged) proposes labels; linear
-    classifiers learn them by gradient descent (the inner problem, warm started); the encoder then moves to labels that
-    these classifiers predict better, with an entropy term against empty clusters. Gradients stop at the labels
-    (the first-order hypergradient of the paper).
+    Bilevel: a task encoder (one weight-normalised linear head a space, their softmaxes averaged) proposes labels;
+    linear classifiers learn them by gradient descent (the inner problem, warm started); the encoder then moves to
+    labels that these classifiers predict better, with an entropy term against empty clusters. Gradients stop at the
+    labels (the first-order hypergradient of the paper).
 
     Parameters
     ----------
