@@ -22,7 +22,7 @@ from fph_graphs import RESULTS, SMALL, load_graph, load_labels
 from sklearn.metrics import normalized_mutual_info_score
 
 import arbora as ab
-from arbora.probabilistic.fph import flat_labels
+from arbora.probabilistic.flat import flat_labels
 
 PAPER = {  # Table 1 at n' = 512: average linkage and FPH, Dasgupta and TSD
     "cora_ml": (292.77, 254.78, 55.30, 58.02),
@@ -143,7 +143,7 @@ def nmi(rows, name, graph, arguments):
         model, row = run(
             graph, n_internal=256, objective="tsd", init=init, max_epochs=min(arguments.epochs, 300)
         )
-        value = normalized_mutual_info_score(labels, flat_labels(model.tree_, n_classes))
+        value = normalized_mutual_info_score(labels, flat_labels(model.tree_, graph, n_classes))
         printed = PAPER_NMI[name] if init == "average" else None
         method = f"FPH ({init}), NMI {value:.3f}"
         report(rows, {"graph": name, "method": method, "nmi": value, **row, "paper": printed})

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import arbora as ab
+from arbora.similarity.graph import GraphSimilarity
 
 FOLDER = (
     Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "graphs"
@@ -44,19 +45,23 @@ def load_attributes(name="cora_ml_attrs"):
 
 
 def planted_graph(n_nodes, n_edges, seed=0, n_blocks=4096):
-    """A sparse graph with two levels of communities and a heavy-tailed degree, built in a few passes.
+    """A sparse graph with two levels of communities and uneven degrees, built in a few passes.
 
-    Half of the edges join nodes of one block, a third nodes of neighbouring blocks, the rest any two.
+    Half of the edges join nodes of one block, a third nodes of 64 neighbouring blocks, the rest any two.
     """
     rng = np.random.default_rng(seed)
     start = np.linspace(0, n_nodes, n_blocks + 1).astype(np.int64)
     codes = []
-    for share, width in ((0.5, 1), (0.33, 64), (0.17, n_blocks)):
-        count = int(n_edges * share)
+    for share, width in ((0.5, 1), (0.33, min(64, n_blocks)), (0.17, n_blocks)):
+        count = int(1.02 * n_edges * share)
         group = rng.integers(0, n_blocks // width, count) * width
-        low, high = start[group], start[np.minimum(group + width, n_blocks)]
-        ends = [low + ((high - low) * rng.random(count) ** 2).astype(np.int64) for _ in range(2)]
+        low, high = start[group], start[group + width]
+        ends = [low + ((high - low) * rng.random(count) ** 1.3).astype(np.int64) for _ in range(2)]
         keep = ends[0] != ends[1]
         codes.append(np.minimum(*ends)[keep] * n_nodes + np.maximum(*ends)[keep])
     codes = np.unique(np.concatenate(codes))
-    return (codes // n_nodes).astype(np.int32), (codes % n_nodes).astype(np.int32)
+    codes = np.sort(rng.permutation(codes)[:n_edges])
+    low, high = (codes // n_nodes).astype(np.int32), (codes % n_nodes).astype(np.int32)
+    weight = np.ones(len(low), dtype=np.float32)
+    upper = sp.csr_array((weight, (low, high)), shape=(n_nodes, n_nodes))
+    return GraphSimilarity(sp.csr_array(upper + upper.T))

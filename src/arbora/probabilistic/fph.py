@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from arbora.probabilistic import parameters as settings
 from arbora.probabilistic.elbow import candidate_sizes, elbow
 from arbora.probabilistic.expected import sample_parents
+from arbora.probabilistic.flat import flat_labels
 from arbora.probabilistic.graph_input import looks_like_graph, read_graph
 from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix
 from arbora.probabilistic.start import model_of_tree, start_tree, tree_of_parents
@@ -47,7 +48,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     init : {"average", "ward", "louvain", "search", "random"} or Tree, default="average"
         The tree to start from, compressed to `n_internal` nodes.
     n_clusters : int, default=2
-        Clusters of `labels_`.
+        Clusters of `labels_`, by `arbora.probabilistic.flat.flat_labels`.
     learning_rate : float or pair, optional
         For A and for B. Scaled so that the same rates serve graphs of all sizes.
     max_epochs : int, default=500
@@ -67,7 +68,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         of which a graph of the `n_neighbors` nearest is built.
     n_neighbors : int, default=15
     refine : bool, default=False
-        Improve the decoded tree by `arbora.refine`, then compress it to `n_internal` nodes again.
+        Improve the decoded tree by `arbora.refine`, with no more than `n_internal` nodes.
     callback : callable, optional
         Called after every epoch with the `Progress`; returning True stops.
     checkpoint : path, optional
@@ -189,7 +190,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if self.refine:
             self._refine(similarity, rng)
         self.score_ = settings.score(self.tree_, similarity, self.objective)
-        self.labels_ = flat_labels(self.tree_, min(self.n_clusters, similarity.n_points))
+        self.labels_ = flat_labels(self.tree_, similarity, min(self.n_clusters, similarity.n_points))
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -280,8 +281,8 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         from arbora.search import refine
 
         seed = int(rng.integers(2**31))
-        better = refine(self.tree_, similarity, objective=self.objective, random_state=seed)
-        better = better.compress(max(self.n_internal_, 1), similarity, self.objective)
+        size = max(self.n_internal_, 1)
+        better = refine(self.tree_, similarity, self.objective, n_internal=size, random_state=seed)
         old, new = (settings.score(tree, similarity, self.objective) for tree in (self.tree_, better))
         if new < old if self.objective == "dasgupta" else new > old:
             self.tree_, self.columns_ = better, None
@@ -317,7 +318,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             "B_": progress.best_model.B,
             "columns_": columns,
         }
-        labels = flat_labels(tree, min(self.n_clusters, tree.n_leaves))
+        labels = flat_labels(tree, self.similarity_, min(self.n_clusters, tree.n_leaves))
         return {**kept, **fitted, "labels_": labels, "similarity_": self.similarity_}
 
 
@@ -330,11 +331,3 @@ def tree_with_support(model: Model, leaf_parent, parent) -> tuple[Tree, NDArray[
     leaf_support[row[chosen]] = A.data[chosen]
     support = np.append(B[np.arange(len(B) - 1), parent[:-1]], 1.0).astype(np.float64)
     return tree_of_parents(leaf_parent, parent, leaf_support, support)
-
-
-def flat_labels(tree: Tree, n_clusters: int) -> NDArray[np.int64]:
-    """Exactly `n_clusters` flat clusters; where a wide split overshoots, it is taken in two steps."""
-    try:
-        return tree.cut(n_clusters=n_clusters)
-    except ValueError:
-        return tree.binarize().cut(n_clusters=n_clusters)
