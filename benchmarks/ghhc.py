@@ -109,7 +109,8 @@ def peers(X, seed):
 
     yield "HAC average", lambda: ab.linkage(X, method="average")
     yield "HAC Ward", lambda: ab.linkage(X, method="ward")
-    yield "BIRCH", lambda: birch_tree(X, 0.3)
+    for threshold in (0.1, 0.3, 0.6):
+        yield f"BIRCH, threshold {threshold}", lambda t=threshold: birch_tree(X, t)
     yield "hierarchical k-means", lambda: ab.hierarchical_kmeans(X, random_state=seed)
     yield "online insertion (PERCH-style)", online
 

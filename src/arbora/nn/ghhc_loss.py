@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -139,8 +140,6 @@ class GHHCLoss(nn.Module):
         A binary hierarchy has an odd number of nodes and at most one less than twice the points; nodes
         beyond stay.
         """
-        import numpy as np
-
         points = embeddings.detach().cpu().double().numpy()
         found = initial_nodes(points, len(self.nodes), np.random.default_rng(seed))
         self.nodes[: len(found)] = torch.from_numpy(found).to(self.nodes)

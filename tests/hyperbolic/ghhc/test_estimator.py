@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import arbora as ab
-from arbora.errors import FormatError
+from arbora.errors import DivergedError, FormatError
 from arbora.metrics import dendrogram_purity
 
 
@@ -201,6 +201,11 @@ def test_a_truncated_checkpoint_is_refused(tmp_path, blobs):
     path.write_bytes(b"PK\x03\x04 cut short")
     with pytest.raises(FormatError, match="not a checkpoint"):
         small(checkpoint=path).fit(blobs[0])
+
+
+def test_a_fit_that_diverges_says_so(blobs):
+    with pytest.raises(DivergedError, match="Lower learning_rate"):
+        small(learning_rate=1e308).fit(blobs[0])
 
 
 def test_a_callback_can_stop_the_fit(blobs):

@@ -200,14 +200,13 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         rows = self._rows(X, reset=first)
         if first:
             seed = self._seed()
-            state, placement = self._start(rows, seed), None
+            state = self._start(rows, seed)
         else:
             seed, state = self._stream_seed, self._state
-        placement = state.placement
-        n_steps = state.step + max(1, rows.shape[0] // self.batch_size) if rows.shape[0] >= 3 else state.step
+        n_steps = max(1, rows.shape[0] // self.batch_size) if rows.shape[0] >= 3 else 0
         # each chunk draws its pools afresh
-        sampler = self._sampler(rows, placement, (seed + state.step) % 2**32, POOL_STEPS)
-        plan = settings.plan(self, len(state.table), seed, n_steps, anneal=False)
+        sampler = self._sampler(rows, state.placement, (seed + state.step) % 2**32)
+        plan = settings.plan(self, len(state.table), seed, state.step + n_steps, anneal=False)
         train(plan, state, sampler, rows.take)
         self._keep(state, seed)
         self._decode(rows)
@@ -261,11 +260,11 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         )
         return BallPlacement(rows.column_means(), projection, settings.placed_norm(self, rows.dtype))
 
-    def _sampler(self, rows, placement, seed, pool_steps) -> TripleSampler:
+    def _sampler(self, rows: RowReader, placement: BallPlacement, seed: int) -> TripleSampler:
         # neighbours are those before a projection learns, so that they do not depend on where a run was
         # taken up
         return TripleSampler(
-            placement.reader(rows), rows.shape[0], seed, self.n_neighbors, self.pool_size, pool_steps
+            placement.reader(rows), rows.shape[0], seed, self.n_neighbors, self.pool_size, POOL_STEPS
         )
 
     def _run(self, rows: RowReader, seed: int, stored: dict | None) -> TrainingState:
@@ -287,15 +286,22 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             first = BallPlacement(placement.mean, placement.projection, placement.norm)
         else:
             first = self._first_placement(rows, seed)
-        sampler = self._sampler(rows, first, seed, POOL_STEPS)
+        sampler = self._sampler(rows, first, seed)
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self)
         try:
             train(plan, state, sampler, rows.take, lambda now: self._after_step(now, context, name, seed))
         except DivergedError as error:
-            raise DivergedError(str(error), getattr(self, "tree_", None)) from error
+            raise DivergedError(str(error), self._last_tree(state, rows)) from error
         context.call_on_fit_task_end(estimator=self)
         return state
+
+    @staticmethod
+    def _last_tree(state: TrainingState, rows: RowReader) -> Tree | None:
+        """Tree of the nodes as they are, None where they are no longer numbers."""
+        if not np.isfinite(state.table.nodes).all():
+            return None
+        return decode.most_likely_tree(state.table, rows, state.placement)[0].tree
 
     def _identity(self, rows: RowReader, seed: int) -> dict:
         ignored = ("n_clusters", "checkpoint", "checkpoint_every", "random_state")
@@ -415,8 +421,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Logarithm of the probability of the most likely parents of all rows and nodes (Eq. 6)."""
         check_is_fitted(self, "tree_")
         rows = self._data if X is None else self._rows(X, reset=False)
-        parent, probability = decode.assign(self._table, rows, self._placement)
-        del parent
+        probability = decode.assign(self._table, rows, self._placement)[1]
         nodes = model.tree_log_probability(
             self._table, self.nodes_[:0], np.empty(0, np.int64), model.node_parents(self._table)
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from arbora.errors import DivergedError
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
 from arbora.hyperbolic.ghhc.objectives import RowGradient
 
@@ -16,6 +17,8 @@ def retract(points: Floats, moves: Floats, limit: float) -> Floats:
     """Points moved in the ambient space, and scaled back to norm `limit` where they exceed it (Eq. 19)."""
     moved = points + moves
     norm = np.sqrt(np.einsum("nd,nd->n", moved, moved))
+    if not np.isfinite(norm).all():
+        raise DivergedError("A node left the numbers.")
     outside = norm > limit
     moved[outside] *= (limit / norm[outside])[:, None]
     return moved

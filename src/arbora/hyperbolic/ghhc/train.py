@@ -69,6 +69,18 @@ def train(
     Every second step is followed by one on the margin cost, over a random part of the nodes when there are
     many. The ranking cost is averaged over the batch, the margin cost summed over its nodes and weighted.
     """
+    with np.errstate(
+        over="ignore", invalid="ignore", divide="ignore"
+    ):  # every step checks its numbers itself
+        try:
+            return _train(plan, state, sampler, read_raw, after_step)
+        except DivergedError as error:
+            raise DivergedError(
+                f"Training turned non-finite at step {state.step}. Lower learning_rate."
+            ) from error
+
+
+def _train(plan, state, sampler, read_raw, after_step) -> TrainingState:
     limit = state.placement.norm * (1.0 - 1e-3)  # nodes stay below the data, so that they can be its parents
     while state.step < plan.n_steps:
         rng = step_generator(plan.seed, state.step)
@@ -104,14 +116,11 @@ def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
         n_candidates=plan.n_candidates,
         with_points=plan.learn_projection,
     )
-    cost = float(result.cost.mean()) - 1.5 * len(table)  # 1.5 a node is the cost of deciding nothing
-    if not np.isfinite(cost) or not np.isfinite(result.nodes.values).all():
-        raise DivergedError(f"Training turned non-finite at step {state.step}. Lower learning_rate.")
     mean = RowGradient(result.nodes.rows, result.nodes.values / plan.batch_size)
     state.optimizer.step(table, mean, rate, limit)
     if plan.learn_projection:
         _projection_step(plan, state, raw, result.points, rate)
-    return cost
+    return float(result.cost.mean()) - 1.5 * len(table)  # 1.5 a node is the cost of deciding nothing
 
 
 def _projection_step(plan, state, raw, by_points, rate) -> None:
