@@ -80,7 +80,7 @@ def _gain(r, own, other, to_block, edges, degree, node_degree):
     total = 0.0
     new_own, new_other = degree[own] - node_degree, degree[other] + node_degree
     for t in range(degree.shape[0]):
-        if t == own or t == other:
+        if t in (own, other):
             continue
         total += 2.0 * _term(edges[own, t] - to_block[t], max(new_own, 1e-300), degree[t])
         total += 2.0 * _term(edges[other, t] + to_block[t], new_other, degree[t])
