@@ -11,6 +11,7 @@ from view.large_trees import line_tree
 
 from arbora import Tree
 from arbora.view import explore, to_html
+from arbora.view.tangle import face_to_face
 
 pytestmark = [needs_browser, pytest.mark.browser]
 VIEWS = ("circular", "dendrogram", "icicle", "treemap", "disk", "tangle")
@@ -33,6 +34,7 @@ def digits():
     names[7] = HOSTILE
     tree = Tree.from_linkage(linkage(X, "ward"))
     other = Tree.from_linkage(linkage(X, "average"))
+    tree, other = face_to_face(tree, other)  # as the page will draw them
     content = {
         "labels": y, "names": names, "features": X, "images": data.images[:400], "compare": other,
         "metadata": {"ink": X.mean(axis=1), HOSTILE: y % 2}, "texts": [f"word{digit} common" for digit in y],

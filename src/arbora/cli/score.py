@@ -75,14 +75,14 @@ def _against_labels(tree: Tree, labels: np.ndarray) -> dict[str, float]:
 
 def _against_tree(tree: Tree, other: Tree) -> dict[str, float]:
     from arbora.view.content import _matched
-    from arbora.view.tangle import crossings, untangled
+    from arbora.view.tangle import crossings, face_to_face
 
     other = _matched(tree, other, tree.label)
     return {
         "robinson_foulds": float(tree.robinson_foulds(other)),
         "robinson_foulds_share": float(tree.robinson_foulds(other, normalize=True)),
         "triplet_distance": float(tree.triplet_distance(other)),
-        "crossings": float(crossings(tree, untangled(tree, other))),
+        "crossings": float(crossings(*face_to_face(tree, other))),
     }
 
 

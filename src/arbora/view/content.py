@@ -14,6 +14,7 @@ from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view.columns import Column, read_columns
 from arbora.view.layout import Layout
+from arbora.view.tangle import crossings, face_to_face
 from arbora.view.words import WordCounts
 
 N_EXEMPLARS = 12
@@ -40,7 +41,8 @@ class Content:
     features : array-like of shape (n_leaves, d), optional
         The data behind the tree: picks exemplars (nearest the mean) and places the scatter.
     compare : Tree, optional
-        A second tree over the same leaves, for the tanglegram.
+        A second tree over the same leaves, for the tanglegram. Siblings of both are then drawn in the order that
+        makes the fewest lines cross.
     color : str, optional
         Column to colour by at first; by default the first column, or the cut.
     title : str, optional
@@ -63,16 +65,20 @@ class Content:
     ) -> None:
         if not isinstance(tree, Tree):
             raise TypeError(f"tree must be an arbora.Tree. Got {type(tree).__name__}.")
-        self.tree = tree
+        self.names = None if names is None else _checked_names(names, tree)
+        self.tree, self.compare, self.crossings_before = tree, None, 0
+        if compare is not None:
+            matched = _matched(tree, compare, self.leaf_name)
+            self.crossings_before = crossings(tree, matched)
+            self.tree, self.compare = face_to_face(tree, matched)
+            tree = self.tree
         self.layout = Layout(tree)
         self.title = f"Tree of {tree.n_leaves:,} leaves" if title is None else str(title)
         self.columns = read_columns(tree, metadata, labels)
-        self.names = None if names is None else self._checked_names(names)
         self.images = None if images is None else _checked_images(images, tree.n_leaves)
         self.words = None if texts is None else WordCounts(texts, tree)
         self.features = None if features is None else _checked_rows(features, tree.n_leaves, "features")
         self.points = self._placed_points(points)
-        self.compare = None if compare is None else _matched(tree, compare, self.leaf_name)
         if color is not None and color not in [column.name for column in self.columns]:
             raise ValueError(f"color must be a column: {[c.name for c in self.columns]}. Got {color!r}.")
         self.color = color
@@ -119,11 +125,6 @@ class Content:
         place = np.minimum(tree.leaf_start[:, None] + offset, tree.n_leaves - 1)
         return np.where(step < count[:, None], tree.leaf_order[place], -1)
 
-    def _checked_names(self, names: Sequence[str]) -> list[str]:
-        if isinstance(names, str) or len(names) != self.tree.n_leaves:
-            raise ValueError(f"names must hold one name a leaf ({self.tree.n_leaves}). Got {len(names)}.")
-        return [str(name) for name in names]
-
     def _placed_points(self, points: Any) -> NDArray[np.float64] | None:
         if points is not None:
             points = _checked_rows(points, self.tree.n_leaves, "points")
@@ -133,6 +134,12 @@ class Content:
         if self.features is None or self.features.shape[1] < 2 or self.tree.n_leaves < 3:
             return None
         return principal_plane(self.features)
+
+
+def _checked_names(names: Sequence[str], tree: Tree) -> list[str]:
+    if isinstance(names, str) or len(names) != tree.n_leaves:
+        raise ValueError(f"names must hold one name a leaf ({tree.n_leaves}). Got {len(names)}.")
+    return [str(name) for name in names]
 
 
 def principal_plane(features: NDArray[np.float64]) -> NDArray[np.float64]:

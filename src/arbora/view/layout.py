@@ -82,11 +82,11 @@ class Layout:
         tree = self.tree
         if tree.height is None:
             return "size"
-        large = np.flatnonzero(tree.sizes * 50 >= tree.n_leaves)[:-1]
+        large = np.flatnonzero(tree.sizes * 20 >= tree.n_leaves)[:-1]
         large = large[large >= tree.n_leaves]
         if len(large) < 10:
             return "height"
-        return "height" if 0.05 < float(np.median(self.along("height")[large])) < 0.92 else "size"
+        return "height" if 0.02 < float(np.median(self.along("height")[large])) < 0.98 else "size"
 
     @cached_property
     def deepest(self) -> NDArray[np.int64]:

@@ -157,7 +157,7 @@ def _prepared(
 ) -> Picture:
     layout = Layout(tree)
     nodes, opened = largest_nodes(tree, tree.root, 2 * max_leaves)
-    width = line_width or float(np.clip(60 / max(len(nodes), 1) ** 0.5, 0.4, 1.2))
+    width = line_width or float(np.clip(24 / max(len(nodes), 1) ** 0.5, 0.35, 1.1))
     along = layout.along(layout.readable_scale() if scale == "auto" else scale)
     color = _node_colors(layout, nodes, colors, n_clusters)
     return Picture(ax, layout, nodes, opened, along, color, width, orientation)

@@ -156,7 +156,12 @@ export class Stage {
       this.view.outline(ctx, hovered);
       ctx.globalAlpha = 1;
     }
-    if (selected >= 0) {
+    if (selected >= 0 && this.view.box) {
+      const { x, y, w, h } = this.view.box(selected);
+      ctx.strokeStyle = look.text;
+      ctx.lineWidth = 2.5;
+      ctx.strokeRect(x, y, w, h);
+    } else if (selected >= 0) {
       this.view.locate(selected);
       ctx.strokeStyle = look.accent;
       ctx.lineWidth = 2;

@@ -93,8 +93,13 @@ export class IcicleView extends PlanarView {
   }
 
   outline(ctx, i) {
+    const { x, y, w, h } = this.box(i);
+    ctx.fillRect(x, y, w, h);
+  }
+
+  box(i) {
     const x1 = this.camera.px + this.camera.zx * (ROOT_BAND + (1 - ROOT_BAND) * this.store.bottom[i]);
-    ctx.fillRect(this.left(i), this.top(i), Math.max(x1 - this.left(i), 2), Math.max(this.extent(i), 2));
+    return { x: this.left(i), y: this.top(i), w: Math.max(x1 - this.left(i), 2), h: Math.max(this.extent(i), 2) };
   }
 
   hit(frame, x, y) {

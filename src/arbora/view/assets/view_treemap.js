@@ -88,8 +88,16 @@ export class TreemapView extends PlanarView {
   }
 
   outline(ctx, i) {
+    const { x, y, w, h } = this.box(i);
+    ctx.fillRect(x, y, w, h);
+  }
+
+  box(i) {
     const s = this.store, c = this.camera;
-    ctx.fillRect(c.px + c.zx * s.x0[i], c.py + c.zy * s.y0[i], Math.max(c.zx * (s.x1[i] - s.x0[i]), 2), Math.max(c.zy * (s.y1[i] - s.y0[i]), 2));
+    return {
+      x: c.px + c.zx * s.x0[i], y: c.py + c.zy * s.y0[i],
+      w: Math.max(c.zx * (s.x1[i] - s.x0[i]), 2), h: Math.max(c.zy * (s.y1[i] - s.y0[i]), 2),
+    };
   }
 
   hit(frame, x, y) {
