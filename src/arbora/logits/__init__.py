@@ -15,9 +15,9 @@ _HOME_OF_NAME = {
     "class_report": "report",
     "evaluate_flat": "evaluate",
     "evaluate_tree": "evaluate",
-    "expand": "expand",
+    "expand": "expansion",
     "fit_temperature": "calibration",
-    "from_estimator": "from_estimator",
+    "from_estimator": "estimator_logits",
     "taxonomy_tree": "taxonomy",
 }
 

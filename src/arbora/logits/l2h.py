@@ -187,7 +187,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise ValueError(f"max_memory must be a positive number of bytes. Got {self.max_memory!r}.")
 
     def _open(self, X: Any, *, reset: bool) -> Rows | StreamedRows:
-        settings = {
+        settings: dict[str, Any] = {
             "from_probabilities": self.from_probabilities,
             "temperature": float(self.temperature),
             "n_threads": count_threads(self.n_jobs),
@@ -304,7 +304,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if hasattr(level, "labels"):
             return level
         found = self.levels()
-        if not isinstance(level, Integral) or not -len(found) <= level < len(found):
+        if not isinstance(level, (int, np.integer)) or not -len(found) <= level < len(found):
             raise ValueError(
                 f"level must be one of levels(), or its position (0 is the coarsest of {len(found)}). Got {level!r}."
             )

@@ -137,7 +137,7 @@ def class_report(
     >>> l2h = ab.L2H(class_names=["cat", "dog", "car", "bus"], random_state=0).fit(logits)
     >>> report = ab.logits.class_report(l2h, logits, y, taxonomy=["pet", "pet", "vehicle", "vehicle"])
     >>> sorted([report.pairs[0]["a"], report.pairs[0]["b"]])
-    ['car', 'bus']
+    ['bus', 'car']
     """
     if not isinstance(model, L2H) or not hasattr(model, "tree_"):
         raise TypeError("model must be a fitted L2H. Got " + type(model).__name__ + ".")
@@ -231,7 +231,7 @@ def _confusable_pairs(
 
 def _conflicts(tree: Tree, placement: Placement, names: list[str], max_rows: int) -> list[dict[str, Any]]:
     """Merges whose smaller side had nearer classes in the taxonomy than those it joined."""
-    table = []
+    table: list[dict[str, Any]] = []
     for v in range(tree.n_leaves, tree.n_nodes):
         children = sorted(tree.children(v).tolist(), key=lambda child: (tree.sizes[child], child))
         group, host = tree.leaves(children[0]), np.concatenate([tree.leaves(c) for c in children[1:]])
@@ -316,7 +316,7 @@ def _plain_logits(rows: Rows) -> NDArray[np.float64]:
 
 
 def _changed_groups(model: L2H, logits: NDArray[np.float64], temperature: float) -> float:
-    plain = {"from_probabilities": False, "n_bootstraps": 0, "class_names": None, "refine": model.refine}
+    plain: dict[str, Any] = {"from_probabilities": False, "n_bootstraps": 0, "class_names": None, "refine": model.refine}
     before = L2H(aggregation=model.aggregation, merging=model.merging, **plain).fit(logits).tree_
     after = L2H(aggregation=model.aggregation, merging=model.merging, **plain).fit(logits / temperature).tree_
     return float(before.robinson_foulds(after, normalize=True)) if before.n_leaves > 2 else 0.0
