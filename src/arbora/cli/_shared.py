@@ -21,7 +21,7 @@ def limit_threads(threads: int | None) -> None:
     import threadpoolctl
 
     threadpoolctl.threadpool_limits(threads)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(min(threads, numba.get_num_threads()))
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
 

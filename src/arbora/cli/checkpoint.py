@@ -106,5 +106,5 @@ def fingerprint(data: Data) -> str:
         parts = [values]
     for part in parts:
         digest.update(str((part.dtype, part.shape)).encode())
-        digest.update(np.ascontiguousarray(part))
+        digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:32]

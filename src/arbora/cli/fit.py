@@ -94,15 +94,15 @@ def _built(
     if method == "auto" and kept.folder is not None:
         tree = _in_stages(data, metric, settings, seed, kept, console)
     else:
-        tree = kept.tree("fit")
-        if tree is None:
-            tree = build_tree(
-                data, method, metric=metric, settings=settings, seed=seed, threads=threads, console=console,
-                checkpoint=kept.inner_path(),
-            )  # fmt: skip
-            kept.keep("fit", tree)
-        else:
+        found = kept.tree("fit")
+        if found is not None:
             console.note(f"taking up the fit kept in {kept.folder}")
+        tree = found or build_tree(
+            data, method, metric=metric, settings=settings, seed=seed, threads=threads, console=console,
+            checkpoint=kept.inner_path(),
+        )  # fmt: skip
+        if found is None:
+            kept.keep("fit", tree)
         if refine:
             tree = refine_tree(tree, data, metric, "dasgupta", 100, seed, kept, console)
     return named(tree, data.feature_names if method == "l2h" else data.names)

@@ -120,7 +120,7 @@ def _fit_estimator(
 ) -> Tree:
     kind = public(_ESTIMATORS[method])
     accepted = inspect.signature(kind.__init__).parameters
-    options = {"random_state": seed, "n_jobs": threads, "checkpoint": checkpoint}
+    options: dict[str, Any] = {"random_state": seed, "n_jobs": threads, "checkpoint": checkpoint}
     options = {name: value for name, value in options.items() if name in accepted and value is not None}
     if method == "l2h" and data.feature_names is not None:
         options["class_names"] = data.feature_names

@@ -86,7 +86,7 @@ def refine_tree(
         with console.stage("similarity"):
             similarity = similarity_of(data, metric, neighbours=True, seed=seed)
     accepted = inspect.signature(refine).parameters
-    options = {"objective": objective} if "objective" in accepted else {}
+    options: dict[str, Any] = {"objective": objective} if "objective" in accepted else {}
     if "random_state" in accepted:
         options["random_state"] = seed
     with console.stage("refine"):

@@ -196,6 +196,6 @@ def _matched(tree: Tree, other: Tree, leaf_name: Any) -> Tree:
     moved = np.arange(other.n_nodes)
     moved[: tree.n_leaves] = [number[name] for name in theirs]
     back = np.argsort(moved)
-    per_node = {"height": other.height, "support": other.support, "name": other.name}
+    per_node: dict[str, Any] = {"height": other.height, "support": other.support, "name": other.name}
     per_node = {key: None if values is None else values[back] for key, values in per_node.items()}
     return Tree(other.parent[back], other.n_leaves, **per_node)

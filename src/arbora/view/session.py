@@ -101,7 +101,7 @@ class Session:
         column: str | None,
     ) -> bytes:
         """Listed nodes with their arrays, and the values of one column."""
-        arrays = {"id": nodes.astype(np.int32), "opened": opened.astype(np.int32)}
+        arrays: dict[str, NDArray[Any]] = {"id": nodes.astype(np.int32), "opened": opened.astype(np.int32)}
         arrays |= {name: values[nodes] for name, values in self.node_arrays.items()}
         if column:
             value, share = self.content.column(column).of_nodes
@@ -175,7 +175,7 @@ class Session:
         wanted = text.casefold().strip()
         if not wanted:
             return {"count": 0, "found": []}
-        names = self.content.folded_names
+        names: list[str] = self.content.folded_names.tolist()
         hits = [leaf for leaf, name in enumerate(names) if wanted in name]
         hits.sort(key=lambda leaf: (names[leaf] != wanted, not names[leaf].startswith(wanted)))
         return {"count": len(hits), "found": [[leaf, self.content.leaf_name(leaf)] for leaf in hits[:most]]}
@@ -213,7 +213,6 @@ class Session:
         content, tree = self.content, self.content.tree
         node = self._node(details, "node")
         column = _column_name(details)
-        above = tree.ancestors(node)
         shown = [int(leaf) for leaf in content.exemplars[node] if leaf >= 0]
         facts = {
             "node": node,
@@ -223,7 +222,7 @@ class Session:
             "height": None if tree.height is None else float(tree.height[node]),
             "support": _finite(None if tree.support is None else tree.support[node]),
             "children": [int(child) for child in tree.children(node)[:50]],
-            "path": [[int(a), content.node_name(int(a)), int(tree.sizes[a])] for a in above[:200]],
+            "path": [[a, content.node_name(a), int(tree.sizes[a])] for a in self._above(node, 200)],
             "mix": [],
             "mean": None,
             "exemplars": [[leaf, content.leaf_name(leaf)] for leaf in shown],
@@ -237,6 +236,15 @@ class Session:
                 facts["mean"] = _finite(chosen.of_nodes[0][node])
         images = {} if content.images is None else {"images": content.images[shown].ravel()}
         return pack(facts, images)
+
+    def _above(self, node: int, most: int) -> list[int]:
+        """The nearest ancestors: a chain of a million nodes has more than a card can show."""
+        path: list[int] = []
+        above = int(self.content.tree.parent[node])
+        while above >= 0 and len(path) < most:
+            path.append(above)
+            above = int(self.content.tree.parent[above])
+        return path
 
     # ---- scatter and second tree -------------------------------------------------------------------------
 

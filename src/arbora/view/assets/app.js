@@ -3,13 +3,14 @@ import { Store } from "./store.js";
 import { Coloring, categoryColors } from "./color.js";
 import { Stage } from "./stage.js";
 import { Panel } from "./panel.js";
-import { Scatter } from "./scatter.js";
+import { LinkedScatter } from "./linked_scatter.js";
 import { showCard } from "./card.js";
 import { short } from "./dom.js";
 import { listenToPointer } from "./pointer.js";
 import { listenToKeys } from "./keyboard.js";
 import { readState, stateText } from "./link.js";
-import { saveBlob, csvText } from "./files.js";
+import { exportView } from "./export.js";
+import { brightness, clipText, fitText } from "./text.js";
 import { DendrogramView } from "./view_dendrogram.js";
 import { CircularView } from "./view_circular.js";
 import { IcicleView } from "./view_icicle.js";
@@ -47,10 +48,10 @@ export class Explorer {
       moved: () => this.rememberState(),
     });
     this.addViews();
-    this.scatter = new Scatter(this.panel.scatterCanvas, (k, event) => this.hoverPoint(k, event), (k) => this.pickPoint(k), (found) => this.brushed(found));
+    this.scatter = new LinkedScatter(this.panel.scatterCanvas, this);
     listenToPointer(this.stage, this);
     listenToKeys(this.panel.body, this);
-    new ResizeObserver(() => { this.stage.resize(); this.paintScatter(); }).observe(this.panel.canvas);
+    new ResizeObserver(() => { this.stage.resize(); this.scatter.repaint(); }).observe(this.panel.canvas);
   }
 
   addViews() {
@@ -75,7 +76,7 @@ export class Explorer {
     this.firstPaint = performance.now();
     await this.setCut(wanted.k || this.usualClusters(), false);
     await this.setColor(color);
-    if (this.facts.hasPoints) this.loadPoints();
+    if (this.facts.hasPoints) this.scatter.load();
     if (wanted.select !== null && wanted.select < this.facts.nNodes) await this.goTo(wanted.select, false);
     this.ready = true;
     this.panel.body.dataset.ready = "yes";
@@ -122,7 +123,7 @@ export class Explorer {
   repaint() {
     if (this.look) this.look.css = this.coloring.css;
     this.stage.request();
-    this.paintScatter();
+    this.scatter.repaint();
   }
 
   nameOf(node) {
@@ -359,7 +360,7 @@ export class Explorer {
         if (this.source.complete) break;
       }
     }
-    await this.colorScatter();
+    await this.scatter.recolor();
     this.panel.showLegend();
     if (this.cut) await this.setCut(this.cut.clusters, false);
     this.repaint();
@@ -395,7 +396,7 @@ export class Explorer {
       this.coloring.setBy("cut");
       this.panel.showCut(cut, truth && truth.name);
     }
-    await this.colorScatter();
+    await this.scatter.recolor();
     this.panel.showLegend();
     this.repaint();
     this.rememberState();
@@ -418,79 +419,11 @@ export class Explorer {
     this.repaint();
   }
 
-  async loadPoints() {
-    this.scatter.setPoints(await this.source.points());
-    await this.colorScatter();
-    this.paintScatter();
-  }
-
-  async colorScatter() {
-    if (!this.scatter || !this.scatter.points) return;
-    const colors = new Int16Array(this.scatter.n).fill(-1);
-    if (this.coloring.column) {
-      const values = await this.source.leaves(this.coloring.by);
-      for (let k = 0; k < colors.length; k++) colors[k] = this.coloring.indexOfLeafValue(values[k]);
-    } else if (this.cut) {
-      for (let c = 0; c < this.cut.roots.length; c++) {
-        const slot = this.store.slot(this.cut.roots[c]);
-        if (slot >= 0) colors.fill(c % this.coloring.css.length, this.store.start[slot], this.store.start[slot] + this.store.size[slot]);
-      }
-    }
-    this.scatter.setColors(colors);
-  }
-
-  paintScatter() {
-    if (!this.scatter || !this.scatter.points || !this.look) return;
-    const range = (slot) => (slot >= 0 ? { start: this.store.start[slot], size: this.store.size[slot] } : null);
-    this.scatter.paint(this.look, range(this.selected === null ? -1 : this.store.slot(this.selected)), range(this.hovered));
-  }
-
-  // The smallest drawn node that holds the leaf at position k.
-  slotAtLeaf(k) {
-    let slot = 0;
-    const s = this.store;
-    while (s.count[slot] > 0) {
-      let child = s.first[slot];
-      while (child + 1 < s.first[slot] + s.count[slot] && s.start[child + 1] <= k) child++;
-      slot = child;
-    }
-    return slot;
-  }
-
-  hoverPoint(k) {
-    this.hovered = k < 0 ? -1 : this.slotAtLeaf(k);
-    this.repaint();
-  }
-
-  pickPoint(k) {
-    if (k >= 0) this.goTo(this.store.id[this.slotAtLeaf(k)], false);
-    else this.select(null);
-  }
-
-  brushed(found) {
-    this.marks = found;
-    this.scatter.marked = found;
-    this.panel.say(`${short(found.length)} points marked`);
-    this.repaint();
-  }
-
   // ---- out --------------------------------------------------------------------------------------------
 
   async export(kind) {
-    const name = "arbora-tree";
-    if (kind === "svg") saveBlob(new Blob([this.stage.svg()], { type: "image/svg+xml" }), `${name}.svg`);
-    if (kind === "png") {
-      this.stage.paint();
-      const blob = await new Promise((done) => this.panel.canvas.toBlob(done, "image/png"));
-      saveBlob(blob, `${name}.png`);
-    }
-    if (kind === "csv") {
-      const { names, label } = await this.source.labels(this.cut.clusters);
-      const rows = [["leaf", "name", "cluster"]];
-      names.forEach((one, leaf) => rows.push([leaf, one, label[leaf] + 1]));
-      saveBlob(new Blob([csvText(rows)], { type: "text/csv" }), `${name}-${this.cut.clusters}-clusters.csv`);
-    }
     if (kind === "link") await this.copyLink();
+    else await exportView(this, kind);
   }
 
   async copyLink() {
@@ -515,22 +448,4 @@ export class Explorer {
   toggleHelp() {
     this.panel.help.hidden = !this.panel.help.hidden;
   }
-}
-
-export function brightness(color) {
-  const [r, g, b] = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16) / 255);
-  return 0.299 * r + 0.587 * g + 0.114 * b;
-}
-
-// As many characters as fit, with an ellipsis; nothing if even three do not.
-export function fitText(measure, text, room) {
-  if (!text || measure.measureText(text).width <= room) return text;
-  if (/^[\d,]+$/.test(text)) return ""; // part of a number would be another number
-  let length = Math.floor((text.length * room) / measure.measureText(text).width);
-  while (length > 1 && measure.measureText(`${text.slice(0, length)}…`).width > room) length--;
-  return length < 2 ? "" : `${text.slice(0, length)}…`;
-}
-
-export function clipText(text) {
-  return text.length > 60 ? `${text.slice(0, 58)}…` : text;
 }
