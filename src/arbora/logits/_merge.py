@@ -62,7 +62,7 @@ class _Groups:
         self.step_score: list[float] = []
         self.share: list[float] = []
 
-    def _class_parts(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    def _class_parts(self, weights: NDArray[np.float64] | None) -> NDArray[Any]:
         """What each class adds to the score of its group."""
         a = self.assignment
         sums = np.bincount(
@@ -112,9 +112,7 @@ class _Groups:
         self._rescore([node])
         return node
 
-    def relatedness(
-        self, reassigned: NDArray[np.int32], probability: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def relatedness(self, reassigned: NDArray[np.int32], probability: NDArray[np.float64]) -> NDArray[Any]:
         """Total reassigned probability that each group receives (equation 2, summed over its classes)."""
         received = np.bincount(reassigned, probability, minlength=self.n_classes)
         return np.bincount(self.node_of_class, received, minlength=2 * self.n_classes - 1)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from arbora.logits import _stream_kernels as kernels
 from arbora.logits._merge import Merges
 from arbora.logits._rows import Assignment, Progress, Rows, silent
-from arbora.logits.sources import Batches, kernel_array, open_batches
+from arbora.logits.sources import Batches, kernel_array, open_batches, sliced
 from arbora.tree import Tree
 
 _KEPT_AT_FIRST = 128
@@ -30,11 +30,10 @@ def open_rows(X: Any, *, max_memory: int, **settings: Any) -> Rows | StreamedRow
 
     An array already in memory is used where it lies, whatever its size.
     """
-    source = open_batches(X)
-    if isinstance(source, np.ndarray):
-        if source.nbytes <= max_memory:
-            return _whole([_checked_matrix(source, "The file")], settings)
-        source = open_batches([source])
+    opened = open_batches(X)
+    if isinstance(opened, np.ndarray) and opened.nbytes <= max_memory:
+        return _whole([_checked_matrix(opened, "The file")], settings)
+    source = sliced([opened]) if isinstance(opened, np.ndarray) else opened
     if source.n_bytes is not None and source.n_bytes > max_memory:
         return StreamedRows(source, max_memory, settings)
     read = source.open()
@@ -108,6 +107,7 @@ class StreamedRows:
         self._exact_affinity: NDArray[np.float64] | None = None
         self.n_estimated = 0
         self.sums_by_class = False
+        self._class_sums: NDArray[np.float64] = np.zeros((0, 0))
 
     @property
     def exact(self) -> bool:
@@ -137,7 +137,8 @@ class StreamedRows:
             n_kept = n_kept or self._first_n_kept(rows.n_classes)
             kept.append(_keep_largest(rows, n_kept))
             if self.sums_by_class:
-                self._class_sums = rows.class_sums(looks[-1]) + (self._class_sums if n_done else 0)
+                sums = rows.class_sums(looks[-1])
+                self._class_sums = sums + self._class_sums if n_done else sums
             n_done += rows.n_points
             while n_kept > _KEPT_AT_LEAST and n_done * n_kept * 8 > self.max_memory:
                 n_kept = max(_KEPT_AT_LEAST, n_kept // 2)

@@ -20,7 +20,7 @@ from arbora.logits._rows import Rows, count_threads
 from arbora.logits._stream import StreamedRows, open_rows
 from arbora.logits.evaluate import evaluate_tree
 from arbora.logits.progress import Reporter
-from arbora.logits.sources import is_batches, kernel_array, open_batches
+from arbora.logits.sources import is_batches, kernel_array, open_batches, sliced
 from arbora.tree import Tree
 
 _ROWS_PER_BLOCK = 1 << 15
@@ -193,14 +193,11 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             "n_threads": count_threads(self.n_jobs),
         }
         names = None
-        if is_batches(X) or (isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes > self.max_memory):
-            source = open_batches([X] if isinstance(X, np.memmap) else X)
+        large_map = isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes > self.max_memory
+        if is_batches(X) or large_map:
+            source = sliced([X]) if large_map else open_batches(X)
             names = getattr(source, "names", None)
-            rows = open_rows(
-                source if not isinstance(source, np.ndarray) else X,
-                max_memory=int(self.max_memory),
-                **settings,
-            )
+            rows = open_rows(source, max_memory=int(self.max_memory), **settings)
         else:
             rows = Rows(*self._checked_array(X, reset), **settings)
         if reset:

@@ -316,7 +316,12 @@ def _plain_logits(rows: Rows) -> NDArray[np.float64]:
 
 
 def _changed_groups(model: L2H, logits: NDArray[np.float64], temperature: float) -> float:
-    plain: dict[str, Any] = {"from_probabilities": False, "n_bootstraps": 0, "class_names": None, "refine": model.refine}
+    plain: dict[str, Any] = {
+        "from_probabilities": False,
+        "n_bootstraps": 0,
+        "class_names": None,
+        "refine": model.refine,
+    }
     before = L2H(aggregation=model.aggregation, merging=model.merging, **plain).fit(logits).tree_
     after = L2H(aggregation=model.aggregation, merging=model.merging, **plain).fit(logits / temperature).tree_
     return float(before.robinson_foulds(after, normalize=True)) if before.n_leaves > 2 else 0.0

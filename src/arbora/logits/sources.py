@@ -103,12 +103,12 @@ def _is_store(X: Any) -> bool:
 
 def open_batches(X: Any) -> Batches | NDArray[Any]:
     """Batches of X, or a memory-mapped array where X names one `.npy` file."""
-    if isinstance(X, Batches):
+    if isinstance(X, (Batches, np.ndarray)):
         return X
     if isinstance(X, (str, Path)):
         return _open_path(Path(X))
     if _is_store(X):
-        return _arrow_batches(X) if type(X).__module__.startswith("pyarrow") else _sliced([X])
+        return _arrow_batches(X) if type(X).__module__.startswith("pyarrow") else sliced([X])
     if callable(X):
         return Batches(lambda: iter(X()), repeatable=True)
     if isinstance(X, (list, tuple)):
@@ -120,13 +120,13 @@ def _open_path(path: Path) -> Batches | NDArray[Any]:
     if not path.exists():
         raise FileNotFoundError(f"No file or directory of logits at {str(path)!r}.")
     if (path / "zarr.json").exists() or (path / ".zarray").exists() or (path / ".zgroup").exists():
-        return _sliced([_open_zarr(path)])
+        return sliced([_open_zarr(path)])
     if path.is_dir():
         return _open_directory(path)
     if path.suffix == ".npy":
         return _open_npy(path)
     if path.suffix in (".h5", ".hdf5", ".hdf"):
-        return _sliced([_open_hdf5(path)])
+        return sliced([_open_hdf5(path)])
     if path.suffix in (".parquet", ".pq"):
         return _open_parquet([path])
     raise FormatError(
@@ -138,8 +138,8 @@ def _open_path(path: Path) -> Batches | NDArray[Any]:
 def _open_directory(path: Path) -> Batches:
     """All files of one kind in a directory, in the order of their names."""
     for suffixes, opener in (
-        ((".npy",), lambda files: _sliced([_open_npy(f) for f in files])),
-        ((".h5", ".hdf5", ".hdf"), lambda files: _sliced([_open_hdf5(f) for f in files])),
+        ((".npy",), lambda files: sliced([_open_npy(f) for f in files])),
+        ((".h5", ".hdf5", ".hdf"), lambda files: sliced([_open_hdf5(f) for f in files])),
         ((".parquet", ".pq"), _open_parquet),
     ):
         files = sorted(f for f in path.iterdir() if f.suffix in suffixes)
@@ -203,7 +203,7 @@ def _only_matrix(items: dict[str, Any], path: Path) -> Any:
     return next(iter(matrices.values()))
 
 
-def _sliced(arrays: list[Any]) -> Batches:
+def sliced(arrays: list[Any]) -> Batches:
     """Batches of sliceable matrices, read chunk by chunk where the store says how it is chunked."""
     for array in arrays:
         if len(array.shape) != 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,7 @@ class TEMI(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             ("learning_rate", 0.0, math.inf),
         ):
             value = getattr(self, name)
-            if not isinstance(value, Real) or not low < value <= high:
+            if not isinstance(value, (int, float, np.number)) or not low < value <= high:
                 raise ValueError(f"{name} must lie in ({low}, {high}]. Got {value!r}.")
         if self.n_clusters > n_points:
             raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -115,9 +115,12 @@ class TURTLE(CallbackSupportMixin, ClusterMixin, BaseEstimator):
                 raise ValueError(f"{name} must be a whole number, 1 or more. Got {value!r}.")
         for name in ("learning_rate", "inner_learning_rate"):
             value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < value < math.inf:
+            if not isinstance(value, (int, float, np.number)) or not 0 < value < math.inf:
                 raise ValueError(f"{name} must be a positive number. Got {value!r}.")
-        if not isinstance(self.entropy_weight, Real) or not 0 <= self.entropy_weight < math.inf:
+        if (
+            not isinstance(self.entropy_weight, (int, float, np.number))
+            or not 0 <= self.entropy_weight < math.inf
+        ):
             raise ValueError(f"entropy_weight must be 0 or more. Got {self.entropy_weight!r}.")
         if self.n_clusters > n_points:
             raise ValueError(
