@@ -130,6 +130,22 @@ def test_memory_maps_and_chunks_give_the_result_of_the_array(tmp_path, blobs):
         np.testing.assert_array_equal(model.tree_over(data).parent, expected.tree_.parent)
 
 
+@pytest.mark.parametrize("kind", ["h5py", "zarr"])
+def test_on_disk_arrays_give_the_result_of_the_array(tmp_path, blobs, kind):
+    library = pytest.importorskip(kind)
+    X = blobs[0]
+    expected = small(pool_size=50).fit(X)
+    if kind == "h5py":
+        with library.File(tmp_path / "x.h5", "w") as file:
+            stored = file.create_dataset("x", data=X, chunks=(25, X.shape[1]))
+            model = small(pool_size=50).fit(stored)
+    else:
+        stored = library.create_array(str(tmp_path / "x.zarr"), data=X, chunks=(25, X.shape[1]))
+        model = small(pool_size=50).fit(stored)
+    np.testing.assert_array_equal(model.nodes_, expected.nodes_)
+    np.testing.assert_array_equal(model.tree_.parent, expected.tree_.parent)
+
+
 def test_a_fit_never_reads_more_than_a_chunk_at_a_time(blobs):
     from arbora.hyperbolic.ghhc import rows
 

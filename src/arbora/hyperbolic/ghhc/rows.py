@@ -58,7 +58,9 @@ class RowReader:
         for part, end in zip(self._parts, self._ends):
             wanted = rows[np.searchsorted(rows, start) : np.searchsorted(rows, end)] - start
             if len(wanted):
-                pieces.append(np.asarray(part[wanted], self.dtype))
+                # zarr takes lists of rows by its orthogonal index only
+                found = part.oindex[wanted, :] if hasattr(part, "oindex") else part[wanted]
+                pieces.append(np.asarray(found, self.dtype))
             start = end
         return np.concatenate(pieces) if pieces else np.empty((0, self.shape[1]), self.dtype)
 
