@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from arbora.logits import _kernels as kernels
 from arbora.logits import _stream_kernels as stream
+from arbora.logits._affinity import class_affinity
 from arbora.logits._rows import Rows
 
 DTYPES = [np.float32, np.float64]
@@ -150,3 +151,24 @@ def test_bfloat16_decodes_to_its_float32():
     short = (X.view(np.uint32) >> 16).astype(np.uint16)
     a, b = Rows(short, kernels.BFLOAT).scan(), Rows(X).scan()
     assert np.array_equal(a.assigned, b.assigned) and np.array_equal(a.confidence, b.confidence)
+
+
+@given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 10**6), st.sampled_from(DTYPES))
+def test_sums_by_class_are_sums_of_centred_logits(n, k, seed, dtype):
+    X = np.random.default_rng(seed).normal(0, 3, (n, k)).astype(dtype)
+    rows = Rows(X, n_threads=2)
+    centred = X.astype(np.float64) - X.mean(axis=1, keepdims=True, dtype=np.float64)
+    expected = np.zeros((k, k))
+    np.add.at(expected, X.argmax(axis=1), centred)
+    assert np.allclose(rows.class_sums(rows.scan()), expected, atol=1e-3)
+
+
+def test_affinity_is_standardised_symmetric_and_has_no_gaps():
+    rng = np.random.default_rng(0)
+    sums, counts = rng.normal(size=(6, 6)), np.array([3, 1, 0, 2, 0, 5])
+    sums[counts == 0] = 0
+    affinity = class_affinity(sums, counts)
+    off = ~np.eye(6, dtype=bool)
+    assert np.allclose(affinity, affinity.T) and np.isfinite(affinity).all()
+    assert affinity[off].mean() == pytest.approx(0) and affinity[off].std() == pytest.approx(1)
+    assert np.array_equal(class_affinity(np.zeros((3, 3)), np.zeros(3, int)), np.zeros((3, 3)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from logits.l2h_by_definition import clustered_logits
 
 import arbora as ab
-from arbora.errors import FormatError
+from arbora.errors import FormatError, MissingExtraError
 from arbora.logits import EstimateWarning, _kernels
 from arbora.logits.sources import kernel_array
 
@@ -252,3 +254,17 @@ def test_batches_that_change_between_passes_are_noticed():
 
     with pytest.raises(ValueError, match="second time"):
         fit(read, max_memory=100_000)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("zarr", "x.zarr"), ("h5py", "x.h5"), ("pyarrow.dataset", "x.parquet")]
+)
+def test_a_missing_reader_is_named_with_its_extra(module, name, tmp_path, monkeypatch):
+    if name.endswith(".zarr"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "zarr.json").write_text("{}")
+    else:
+        (tmp_path / name).write_bytes(b"")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=r"arbora\[formats\]"):
+        fit(tmp_path / name)
