@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+import arbora as ab
+from arbora.hyperbolic.hyphc.decode import decode
+from arbora.tasks.classification import METHODS, classify, propagate_labels, split_rows
+
+QUICK = {"max_epochs": 3, "n_steps": 40, "batch_size": 100}
+
+
+def three_groups(n=45, noise=1.0):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    return 4 * np.eye(3)[y] + noise * rng.normal(size=(n, 3)), np.array(["red", "green", "blue"])[y]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_clear_groups_are_classified_from_a_third_of_the_labels(method):
+    X, y = three_groups(noise=0.4)
+    if method == "label-propagation":  # propagates over all pairs: needs similarities that fall off
+        X = ab.similarity.knn(X, n_neighbors=5)
+    result = classify(X, y, method, **QUICK)
+    assert result.test_accuracy > 0.9
+    assert set(result.labels) <= {"red", "green", "blue"} and len(result.labels) == 45
+    if method != "label-propagation":
+        assert result.embedding.shape == (45, 2)
+        assert decode(result.embedding).same_topology(result.tree)
+
+
+def test_training_sees_no_label_but_those_of_the_training_rows():
+    X, y = three_groups()
+    split = split_rows(45, 3)._replace(validation=np.empty(0, dtype=np.int64))
+    hidden = y.copy()
+    hidden[split.test] = np.random.default_rng(1).permutation(y[split.test])
+    first, second = (classify(X, labels, split=split, random_state=3, **QUICK) for labels in (y, hidden))
+    np.testing.assert_array_equal(first.labels, second.labels)
+    assert np.isnan(first.validation_accuracy)
+
+
+def test_joint_training_moves_the_leaves_and_two_step_does_not():
+    X, y = three_groups(noise=2.0)
+    joint, frozen = (classify(X, y, method, random_state=1, **QUICK) for method in ("end-to-end", "two-step"))
+    before = ab.HypHC(1, max_epochs=3, random_state=1).fit(X).embedding_
+    angle = lambda points: np.arctan2(points[:, 1], points[:, 0])  # noqa: E731
+    np.testing.assert_allclose(angle(frozen.embedding), angle(before), atol=1e-9)
+    again = classify(X, y, "end-to-end", random_state=1, **QUICK)
+    np.testing.assert_array_equal(joint.labels, again.labels)
+
+
+def test_split_is_a_partition_of_30_10_60():
+    split = split_rows(200, 5)
+    assert [len(part) for part in split] == [60, 20, 120]
+    assert sorted(np.concatenate(split)) == list(range(200))
+    assert not np.array_equal(split.train, split_rows(200, 6).train)
+
+
+def test_propagation_follows_the_edges():
+    rows = np.array([0, 1, 3, 4])
+    path = ab.similarity.graph((rows, rows + 1), n_points=6)  # two separate paths
+    codes = np.array([0, 0, 0, 1, 1, 1])
+    assert propagate_labels(path, codes, np.array([0, 5])).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"method": "guess"}, "method"),
+        ({"y": np.zeros(45)}, "two classes"),
+        ({"y": np.zeros(7)}, "one label a point"),
+    ],
+)
+def test_bad_input_is_named(arguments, name):
+    X, y = three_groups()
+    with pytest.raises(ValueError, match=name):
+        classify(X, **{"y": y, **QUICK, **arguments})
+    with pytest.raises(ValueError, match="parts"):
+        split_rows(10, parts=(0.9, 0.2))
+    with pytest.raises(ValueError, match="too few"):
+        split_rows(1)
