@@ -162,6 +162,29 @@ def test_plot_and_info(files, tmp_path):
     assert facts["kind"] == "tree"
 
 
+def test_every_format_is_read_by_the_command(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    networkx = pytest.importorskip("networkx")
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 0.25, 4.0]})
+    frame.to_csv(tmp_path / "x.tsv", sep="\t", index=False)
+    frame.to_parquet(tmp_path / "x.parquet")
+    networkx.write_graphml(networkx.path_graph(3), tmp_path / "g.graphml")
+    (tmp_path / "g.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.0\n3 2 2.0\n"
+    )
+    (tmp_path / "t.nwk").write_text("((a,b),c);\n")
+    kinds = {
+        "x.tsv": "vectors",
+        "x.parquet": "vectors",
+        "g.graphml": "graph",
+        "g.mtx": "graph",
+        "t.nwk": "tree",
+    }
+    for name, kind in kinds.items():
+        facts = json.loads(arbora("info", tmp_path / name, "--json").stdout)
+        assert (facts["kind"], facts["points"]) == (kind, 3)
+
+
 def test_show_writes_a_page(files, tmp_path):
     done = arbora(
         "show",

@@ -4,6 +4,7 @@ import { Coloring, categoryColors } from "./color.js";
 import { Stage } from "./stage.js";
 import { Panel } from "./panel.js";
 import { LinkedScatter } from "./linked_scatter.js";
+import { Loader } from "./loader.js";
 import { showCard } from "./card.js";
 import { short } from "./dom.js";
 import { listenToPointer } from "./pointer.js";
@@ -32,7 +33,7 @@ export class Explorer {
     this.marks = [];
     this.names = new Map();
     this.nameQueue = new Set();
-    this.loading = new Set();
+    this.loader = new Loader(this);
     this.cutTicket = 0;
     this.store = new Store(this.facts);
     this.store.addRoot(opening.arrays);
@@ -44,7 +45,7 @@ export class Explorer {
       selected: () => (this.selected === null ? -1 : this.store.slot(this.selected)),
       hovered: () => this.hovered,
       marks: () => this.marks,
-      want: (list) => this.fetchBelow(list),
+      want: (list) => this.loader.fetchBelow(list),
       moved: () => this.rememberState(),
     });
     this.addViews();
@@ -198,48 +199,6 @@ export class Explorer {
     this.stage.touch();
   }
 
-  // ---- loading more of a large tree -------------------------------------------------------------------
-
-  async fetchBelow(list) {
-    if (this.source.complete) return;
-    list.sort((a, b) => b[1] - a[1]);
-    const asks = [];
-    for (const [slot] of list) {
-      if (this.loading.size >= 4) break;
-      if (!this.loading.has(slot) && this.store.count[slot] === -1) asks.push(this.loadBelow(slot));
-    }
-    if (!asks.length) return;
-    await Promise.all(asks);
-    this.stage.request();
-    this.showStatus();
-  }
-
-  async loadBelow(slot) {
-    this.loading.add(slot);
-    try {
-      const asked = this.coloring.column ? this.coloring.by : null;
-      const { facts, arrays } = await this.source.below(this.store.id[slot], asked);
-      const base = this.store.length;
-      this.store.addBelow(slot, facts.rootOpened, arrays);
-      const now = this.coloring.column ? this.coloring.by : null;
-      if (now !== asked && now) this.store.setValues(await this.source.column(now, Array.from(arrays.id)), base);
-    } finally {
-      this.loading.delete(slot);
-    }
-  }
-
-  // Makes sure the page holds a node, asking for its ancestors' children from the top.
-  async reach(node) {
-    if (this.store.slot(node) >= 0) return this.store.slot(node);
-    const path = (await this.source.path(node)).reverse();
-    for (const above of path) {
-      const slot = this.store.slot(above);
-      if (above !== node && this.store.count[slot] === -1) await this.loadBelow(slot);
-    }
-    this.showStatus();
-    return this.store.slot(node);
-  }
-
   // ---- selecting --------------------------------------------------------------------------------------
 
   async select(node) {
@@ -256,7 +215,7 @@ export class Explorer {
 
   async goTo(node, fly = true) {
     this.panel.found.hidden = true;
-    const slot = await this.reach(node);
+    const slot = await this.loader.reach(node);
     const path = await this.source.path(node);
     path.slice(1).forEach((above) => this.collapsed.delete(above));
     if (node < this.facts.nLeaves) this.marks = [this.store.start[slot]];
@@ -328,7 +287,7 @@ export class Explorer {
     const slot = s.slot(this.selected);
     if (direction === "parent") return s.parent[slot] >= 0 ? this.select(s.id[s.parent[slot]]) : undefined;
     if (direction === "child") {
-      if (s.count[slot] === -1) await this.loadBelow(slot);
+      if (s.count[slot] === -1) await this.loader.loadBelow(slot);
       return s.count[slot] > 0 ? this.select(s.id[s.first[slot]]) : undefined;
     }
     const parent = s.parent[slot];
