@@ -93,14 +93,13 @@ class GHHCLoss(nn.Module):
     def ranking(self, embeddings: Tensor, triples: Tensor) -> Tensor:
         """Mean over the triples of Eq. 15, less its value 3/2 a node where nothing is decided."""
         points = embeddings[triples]  # [B, 3, d]
-        nodes = self.nodes
         with torch.no_grad():
             chosen = self._candidates(points)
         if chosen is not None:
-            nodes = nodes[chosen][:, None]  # [B, 1, K, d]
-            dissimilarity = child_parent_dissimilarity(points[:, :, None], nodes)
+            nearest = self.nodes[chosen][:, None]  # [B, 1, K, d]
+            dissimilarity = child_parent_dissimilarity(points[:, :, None], nearest)
         else:
-            dissimilarity = pairwise_dissimilarity(points, nodes)  # [B, 3, M]
+            dissimilarity = pairwise_dissimilarity(points, self.nodes)  # [B, 3, M]
         far_pair = dissimilarity[:, :2].amax(dim=1) / self.temperature
         far_triple = dissimilarity.amax(dim=1) / self.temperature
         pair = torch.softmax(-far_pair, dim=1)

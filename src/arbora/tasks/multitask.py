@@ -36,7 +36,7 @@ class TaskStatistics(NamedTuple):
     gram: Floats  # [T, d, d]
     moment: Floats  # [T, d]
     square: Floats  # [T]
-    count: Ints  # [T]
+    n_rows: Ints  # [T]
 
 
 def statistics(design: Floats, y: Floats, task: Ints, n_tasks: int) -> TaskStatistics:
@@ -47,7 +47,7 @@ def statistics(design: Floats, y: Floats, task: Ints, n_tasks: int) -> TaskStati
         rows = task == t
         gram[t] = design[rows].T @ design[rows]
         moment[t] = design[rows].T @ y[rows]
-    square = np.bincount(task, weights=y**2, minlength=n_tasks)
+    square = np.bincount(task, weights=y**2, minlength=n_tasks).astype(np.float64)
     return TaskStatistics(gram, moment, square, np.bincount(task, minlength=n_tasks))
 
 
@@ -127,12 +127,12 @@ def estimate_variances(stats: TaskStatistics, n_rounds: int = 40) -> tuple[float
     """Variance of the noise and of each weight across tasks, by EM with one common parent."""
     n_tasks, d = stats.moment.shape
     star = Tree(np.append(np.full(n_tasks, n_tasks), -1), n_tasks)
-    noise = float((stats.square.sum() / max(stats.count.sum(), 1)) / 2.0) + 1e-12
+    noise = float((stats.square.sum() / max(stats.n_rows.sum(), 1)) / 2.0) + 1e-12
     variance = np.ones(d)
     for _ in range(n_rounds):
         posterior = tree_posterior(star, stats, noise, variance, variance)
         variance = posterior.deviation[:n_tasks].mean(axis=0) + 1e-8
-        noise = _expected_square_error(stats, posterior) / max(stats.count.sum(), 1) + 1e-12
+        noise = _expected_square_error(stats, posterior) / max(stats.n_rows.sum(), 1) + 1e-12
     return noise, variance
 
 
@@ -161,17 +161,17 @@ class _TaskRegression(RegressorMixin, BaseEstimator):
         task : array of n labels
             The task of each row.
         """
-        X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
+        rows, targets = check_X_y(X, y, dtype=np.float64, y_numeric=True)
         task = np.asarray(task)
-        if task.shape != (len(y),):
+        if task.shape != targets.shape:
             raise ValueError(
-                f"task must hold one label for each of the {len(y)} rows. Got shape {task.shape}."
+                f"task must hold one label for each of the {len(targets)} rows. Got shape {task.shape}."
             )
         self.tasks_, code = np.unique(task, return_inverse=True)
-        self.n_features_in_ = X.shape[1]
-        self.mean_, scale = X.mean(axis=0), X.std(axis=0)
+        self.n_features_in_ = rows.shape[1]
+        self.mean_, scale = rows.mean(axis=0), rows.std(axis=0)
         self.scale_ = np.where(scale > 0, scale, 1.0)
-        self._solve(self._design(X), y.astype(np.float64), code)
+        self._solve(self._design(rows), targets.astype(np.float64), code)
         return self
 
     def _design(self, X: ArrayLike) -> Floats:
@@ -218,7 +218,7 @@ class SingleTaskRegression(_TaskRegression):
 def ridge_weights(stats: TaskStatistics, alpha: float) -> Floats:
     """Weights of every task by ridge regression; the last column, the constant, is not penalised."""
     penalty = np.diag(np.append(np.full(stats.moment.shape[1] - 1, alpha), 1e-8))
-    return np.linalg.solve(stats.gram + penalty, stats.moment[:, :, None])[:, :, 0]
+    return np.asarray(np.linalg.solve(stats.gram + penalty, stats.moment[:, :, None])[:, :, 0], np.float64)
 
 
 class RelationshipRegression(_TaskRegression):
@@ -240,7 +240,7 @@ def relationship_weights(stats: TaskStatistics, strengths: tuple[float, float], 
     """Weights [T, d] that minimise mean squared errors plus both penalties of MTRL."""
     own, shared = strengths
     n_tasks, d = stats.moment.shape
-    scale = 1.0 / np.maximum(stats.count, 1)
+    scale = 1.0 / np.maximum(stats.n_rows, 1)
     gram, moment = stats.gram * scale[:, None, None], stats.moment * scale[:, None]
     penalised = np.append(np.ones(d - 1), 0.0)
     relation = np.eye(n_tasks) / n_tasks

@@ -75,9 +75,9 @@ def build_corpus(documents: Iterable[Sequence[str]], n_words: int, min_count: in
     Examples
     --------
     >>> from arbora.tasks.word_embeddings import build_corpus
-    >>> corpus = build_corpus([["a", "b", "a"], ["b", "a"]], n_words=10, min_count=1)
+    >>> corpus = build_corpus([["a", "b", "a"], ["b", "c", "a"]], n_words=10, min_count=1)
     >>> corpus.words, corpus.tokens.tolist()
-    (['a', 'b'], [0, 1, 0, -2, 1, 0, -2])
+    (['a', 'b', 'c'], [0, 1, 0, -2, 1, 2, 0, -2])
     """
     documents = [list(document) for document in documents]
     counted = Counter(word for document in documents for word in document)
@@ -198,14 +198,16 @@ class TreeGloVe(BaseEstimator):
         counts = cooccurrences(corpus, self.window)
         glove = _GloVe(counts, len(self.words_), self, rng)
         state: TrainingState | None = None
-        self.glove_costs_, self.tree_costs_ = [], []
+        self.glove_costs_: list[float] = []
+        self.tree_costs_: list[float] = []
         for epoch in range(self.n_epochs):
             self.glove_costs_.append(glove.run_epoch(rng))
             if 2 * (epoch + 1) > self.n_epochs or epoch + 1 == self.n_epochs:
                 state = self._tree_epoch(glove, state, seed)
             self._report(epoch)
         self.vectors_ = glove.vectors()
-        self._decode(state)
+        if state is not None:  # the last epoch always moves the tree
+            self._decode(state)
         return self
 
     def _check(self) -> None:
@@ -260,7 +262,7 @@ class TreeGloVe(BaseEstimator):
             state.optimizer.step(state.table, mean, plan.learning_rate, _NORM * 0.999)
             if state.step % 2:
                 margin_step(plan, state, rng, plan.learning_rate, _NORM * 0.999)
-            if self.tree_weight:
+            if self.tree_weight and result.points is not None:
                 glove.turn(rows.ravel(), placement, result.points.reshape(rows.size, -1), self.tree_weight)
             costs.append(float(result.cost.mean()) - 1.5 * len(state.table))
             state.step += 1

@@ -66,12 +66,11 @@ def sampled_tree(
     """Tree drawn from the distribution over trees (Eq. 6): every parent drawn by Eq. 5."""
     point_parent = np.empty(rows.shape[0], np.int64)
     for places, chunk in placed_chunks(rows, placement):
-        point_parent[places] = _draw(
-            len(chunk),
-            len(table),
-            lambda part, chunk=chunk: model.point_log_probabilities(table, chunk[part], temperature),
-            rng,
-        )
+
+        def of_points(part: slice, chunk: Floats = chunk) -> Floats:
+            return model.point_log_probabilities(table, chunk[part], temperature)
+
+        point_parent[places] = _draw(len(chunk), len(table), of_points, rng)
     place = model.ranks(table)
     node_parent = _draw(
         len(table),
@@ -96,7 +95,8 @@ def _draw(n_rows: int, n_nodes: int, logs: Callable[[slice], Floats], rng: np.ra
 
 def split_uncertainty(tree: Tree) -> Floats:
     """Mean probability that a child of each internal node belongs elsewhere: float64[n_internal]."""
-    doubt = 1.0 - tree.support[:-1]
+    support = np.ones(tree.n_nodes) if tree.support is None else tree.support
+    doubt = 1.0 - support[:-1]
     above = tree.parent[:-1] - tree.n_leaves
     total = np.bincount(above, weights=doubt, minlength=tree.n_internal)
     return total / np.maximum(np.bincount(above, minlength=tree.n_internal), 1)

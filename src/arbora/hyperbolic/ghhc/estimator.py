@@ -183,7 +183,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         settings.check(self)
         rows = self._rows(X, reset=True)
         stored = None if self.checkpoint is None else read_checkpoint(self.checkpoint)
-        seed = int(stored["seed"]) if self._continues(stored) else self._seed()
+        seed = self._seed() if stored is None or self._has_seed() else int(stored["seed"])
         state = self._run(rows, seed, stored)
         self._keep(state, seed)
         self._decode(rows)
@@ -230,9 +230,9 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _continues(self, stored: dict | None) -> bool:
-        """Whether to take the seed from the checkpoint: a seed not given, or drawn from an unknown state."""
-        return stored is not None and not isinstance(self.random_state, (int, np.integer))
+    def _has_seed(self) -> bool:
+        """Whether the parameters alone fix the seed; otherwise a checkpoint remembers it."""
+        return isinstance(self.random_state, (int, np.integer))
 
     def _start(self, rows: RowReader, seed: int) -> TrainingState:
         placement = self._first_placement(rows, seed)
@@ -273,7 +273,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             state = self._start(rows, seed)
         elif str(stored["name"]) != name:
             raise ValueError(
-                f"checkpoint={os.fspath(self.checkpoint)!r} belongs to a fit with other data or parameters. "
+                f"checkpoint={str(self.checkpoint)!r} belongs to a fit with other data or parameters. "
                 "Give another path, or delete the file."
             )
         else:

@@ -74,12 +74,12 @@ def ranking_cost(
     point_gap = gaps(flat).reshape(3, n_triples)
     scores = table.scores(flat).reshape(3, n_triples, n_nodes)
     restricted = n_candidates is not None and n_candidates < n_nodes
-    if restricted:
+    candidates = None
+    if n_candidates is not None and restricted:
         candidates = kernels.nearest_candidates(scores, max(n_candidates, 2))
         scores = kernels.take_candidates(scores, candidates)
         gap, depth = table.gap[candidates], table.depth[candidates]
     else:
-        candidates = None
         gap = np.broadcast_to(table.gap, (n_triples, n_nodes))
         depth = np.broadcast_to(table.depth, (n_triples, n_nodes))
     if noise is None:

@@ -79,4 +79,5 @@ class RiemannianAdam:
         self.first, self.second, self.count = state["first"], state["second"], state["count"]
 
 
-OPTIMISERS = {"sgd": RiemannianDescent, "adam": RiemannianAdam}
+Optimiser = RiemannianDescent | RiemannianAdam
+OPTIMISERS: dict[str, type[Optimiser]] = {"sgd": RiemannianDescent, "adam": RiemannianAdam}

@@ -37,7 +37,7 @@ def check(model: Any) -> None:
         _check_number(getattr(model, name), name, strictly=True)
     for name in ("noise", "margin", "margin_weight"):
         _check_number(getattr(model, name), name)
-    if not isinstance(model.norm, Real) or not 0 < model.norm <= 1:
+    if not isinstance(model.norm, Real) or not 0 < float(model.norm) <= 1:
         raise ValueError(f"norm must lie in (0, 1], where the data sits in the ball. Got {model.norm!r}.")
     choices = {
         "init": tuple(SEEDINGS),
@@ -61,7 +61,8 @@ def _check_count(value: Any, name: str, least: int = 1) -> None:
 def _check_number(value: Any, name: str, strictly: bool = False) -> None:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number. Got {value!r}.")
-    if not np.isfinite(value) or value < 0 or (strictly and value == 0):
+    number = float(value)
+    if not np.isfinite(number) or number < 0 or (strictly and number == 0):
         raise ValueError(f"{name} must be {'positive' if strictly else '0 or more'}. Got {value!r}.")
 
 

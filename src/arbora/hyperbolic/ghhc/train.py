@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from arbora.errors import DivergedError, FormatError
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
 from arbora.hyperbolic.ghhc.model import node_parents, ranks
 from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
-from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS
+from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS, Optimiser
 from arbora.hyperbolic.ghhc.rows import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
 
@@ -46,14 +47,14 @@ class TrainingState:
 
     table: NodeTable
     placement: BallPlacement
-    optimizer: object
+    optimizer: Optimiser
     step: int = 0
     costs: list[float] = field(default_factory=list)
 
 
 def start(plan: TrainingPlan, nodes: Floats, placement: BallPlacement) -> TrainingState:
     """State before the first step."""
-    optimizer = OPTIMISERS[plan.optimizer](*nodes.shape, nodes.dtype)
+    optimizer = OPTIMISERS[plan.optimizer](nodes.shape[0], nodes.shape[1], nodes.dtype)
     return TrainingState(NodeTable(nodes), placement, optimizer)
 
 
@@ -166,20 +167,13 @@ def save_checkpoint(path: str | os.PathLike, state: TrainingState, name: str, se
     """Write the state; the file is replaced in one move, so that a crash leaves the last one whole."""
     target = Path(path)
     partial = target.with_name(target.name + ".partial")
-    arrays = {f"optimizer_{key}": value for key, value in state.optimizer.state().items()}
+    arrays: dict[str, Any] = {f"optimizer_{key}": value for key, value in state.optimizer.state().items()}
     if state.placement.projection is not None:
         arrays["projection"] = state.placement.projection
+    arrays |= {"name": name, "seed": seed, "step": state.step, "costs": np.array(state.costs)}
+    arrays |= {"nodes": state.table.nodes, "mean": state.placement.mean}
     with open(partial, "wb") as file:
-        np.savez(
-            file,
-            name=name,
-            seed=seed,
-            step=state.step,
-            nodes=state.table.nodes,
-            mean=state.placement.mean,
-            costs=np.array(state.costs),
-            **arrays,
-        )
+        np.savez(file, **arrays)
     os.replace(partial, target)
 
 
