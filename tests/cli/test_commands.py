@@ -310,3 +310,20 @@ def test_progress_goes_to_standard_error(files, tmp_path):
     assert done.returncode == 0
     assert b"read" in done.stderr
     json.loads(done.stdout)
+
+
+def test_show_serves_until_interrupted(files):
+    import signal
+    import urllib.request
+
+    command = [sys.executable, "-m", "arbora.cli", "show", str(files / "tree.npz"), "--no-browser", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        try:
+            url = json.loads(running.stdout.readline())["url"]
+            with urllib.request.urlopen(url, timeout=20) as page:
+                assert page.read(15) == b"<!doctype html>"
+            running.send_signal(signal.SIGINT)
+            assert running.wait(timeout=20) == 0
+            assert running.stderr.read() == b""
+        finally:
+            running.kill()

@@ -201,3 +201,22 @@ def test_facts_are_plain_json():
     facts, _ = embedded(whole_page(Content(Tree.from_newick("((a:1,b:1):1,c:2);"), labels=["x", None, "y"])))
     json.dumps(facts, allow_nan=False)
     assert facts["columns"][0]["categories"] == ["x", "y"]
+
+
+def test_no_public_name_is_also_a_module():
+    import pkgutil
+
+    import arbora.view
+
+    modules = {module.name for module in pkgutil.iter_modules(arbora.view.__path__)}
+    assert not modules & set(arbora.view.__all__)
+    assert all(callable(getattr(arbora.view, name)) for name in arbora.view.__all__)
+
+
+def test_in_a_notebook_explore_gives_a_widget(monkeypatch):
+    pytest.importorskip("anywidget")
+    from arbora.view import server
+
+    monkeypatch.setattr(server, "_in_notebook", lambda: True)
+    shown = Tree.from_newick("((a,b),c);").explore(view="icicle")
+    assert shown.view == "icicle"

@@ -10,14 +10,14 @@ from typing import Any
 
 _HOME_OF_NAME = {
     "Layout": "arbora.view.layout",
-    "clustermap": "arbora.view.clustermap",
+    "clustermap": "arbora.view.heatmap",
     "disk_frames": "arbora.view.disk",
     "explore": "arbora.view.server",
     "plot": "arbora.view.static",
     "plot_cost_history": "arbora.view.curves",
     "plot_levels": "arbora.view.curves",
     "to_html": "arbora.view.page",
-    "widget": "arbora.view.widget",
+    "widget": "arbora.view.notebook",
 }
 
 __all__ = list(_HOME_OF_NAME)

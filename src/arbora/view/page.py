@@ -107,7 +107,7 @@ def policy(connect: str) -> str:
     return (
         f"default-src 'none'; script-src 'sha256-{_digest(_script_text())}'; "
         f"style-src 'sha256-{_digest(_style_text())}'; "
-        f"img-src blob: data:; connect-src {connect}; base-uri 'none'; form-action 'none'"
+        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
     )
 
 

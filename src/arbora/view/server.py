@@ -214,7 +214,7 @@ def explore(
     shown = Content(tree, **content)
     checked_view(view)
     if _in_notebook():
-        from arbora.view.widget import widget_of
+        from arbora.view.notebook import widget_of
 
         return widget_of(shown, view=view)
     viewer = Viewer(shown, view, port)

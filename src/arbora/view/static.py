@@ -96,7 +96,8 @@ def plot(
     support : bool
         Write support values (in percent) beside nodes, where there is room.
     scale : {"auto", "height", "size", "depth"}
-        Lengths of branches; see `Layout.along`.
+        Lengths of branches; see `Layout.along`. "auto" is height, unless there is none or it squeezes the large
+        nodes so that nothing could be read: then size.
     orientation : {"left", "top"}
         Where the root of a dendrogram or icicle is.
     max_leaves : int

@@ -1,0 +1,41 @@
+"""
+Pictures of a tree
+==================
+
+The same tree four ways, with a colour strip, and beside a heat map of its data.
+"""
+
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_wine
+
+import arbora as ab
+
+wine = load_wine()
+X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
+cultivar = wine.target_names[wine.target]
+tree = ab.cluster(X, metric="euclidean", random_state=0)
+
+# %%
+# Branches take the class of most of their leaves; grey means that no class has a majority.
+figure, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
+for ax, kind in zip(axes.flat, ["dendrogram", "circular", "disk", "icicle"], strict=True):
+    tree.plot(
+        kind, ax=ax, colors=cultivar, strips={"cultivar": cultivar}, legend=kind == "circular", title=kind
+    )
+
+# %%
+# A heat map in the order of two trees.
+ab.view.clustermap(
+    X,
+    tree,
+    ab.linkage(X.T, "average"),
+    row_colors=cultivar,
+    col_labels=wine.feature_names,
+    cmap="RdBu_r",
+    center=0,
+)
+
+# %%
+# How good every cut is.
+ab.view.plot_levels(tree, cultivar, max_clusters=20)
+plt.show()
