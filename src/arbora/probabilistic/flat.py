@@ -20,6 +20,7 @@ from arbora.tree import Tree
 from arbora.tree._kernels import sum_to_root
 
 LARGEST_TABLE = 50_000_000
+SMALLEST_SHARE = 3  # a cluster has at least a third of the mean size, where that is possible
 
 
 def flat_labels(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> np.ndarray:
@@ -36,7 +37,12 @@ def flat_labels(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> np.
     binary = resolve(tree, similarity)
     if similarity.total <= 0 or n_clusters * binary.n_nodes > LARGEST_TABLE:
         return binary.replace(height=None).cut(n_clusters=n_clusters)
-    cluster = _best_cut(binary.parent, binary.n_leaves, *_shares(binary, similarity), n_clusters)
+    shares = _shares(binary, similarity)
+    smallest = binary.n_leaves // (SMALLEST_SHARE * n_clusters)
+    cluster = np.full(binary.n_leaves, -1)
+    while (cluster < 0).all():  # no such cut: smaller clusters are allowed
+        cluster = _best_cut(binary.parent, binary.n_leaves, *shares, n_clusters, smallest)
+        smallest //= 2
     cluster = _adopt(cluster, similarity)
     return np.unique(_by_first_leaf(cluster), return_inverse=True)[1]
 
@@ -128,8 +134,10 @@ def _children(parent, n_leaves):
 
 
 @njit(cache=True)
-def _best_cut(parent, n_leaves, p_meet, q_meet, p_below, q_below, n_clusters):
+def _best_cut(parent, n_leaves, p_meet, q_meet, p_below, q_below, n_clusters, smallest):
     """Node that stands for each leaf's cluster (-1: left out), in the best cut into exactly n_clusters.
+
+    Clusters have at least `smallest` leaves; all -1 if there is no such cut.
 
     ``best[v, j]`` is the divergence below v with j clusters: v is one cluster; or its children share them, and
     what meets at v stands for itself; or one child has them all, and the other is lumped with what meets at v.
@@ -139,7 +147,8 @@ def _best_cut(parent, n_leaves, p_meet, q_meet, p_below, q_below, n_clusters):
     best = np.full((n_nodes, n_clusters + 1), -np.inf)
     share = np.zeros((n_nodes, n_clusters + 1), dtype=np.int64)
     for node in range(n_nodes):
-        best[node, 1] = xlogy_ratio(p_below[node], q_below[node])
+        if size[node] >= smallest:
+            best[node, 1] = xlogy_ratio(p_below[node], q_below[node])
         if node < n_leaves:
             continue
         left, right = child[node]
@@ -158,8 +167,10 @@ def _best_cut(parent, n_leaves, p_meet, q_meet, p_below, q_below, n_clusters):
                     best[node, j] = lump + best[kept, j]
                     share[node, j] = -1 - side
     wanted = np.zeros(n_nodes, dtype=np.int64)
-    wanted[n_nodes - 1] = n_clusters
     cluster = np.full(n_nodes, -1, dtype=np.int64)
+    if best[n_nodes - 1, n_clusters] == -np.inf:
+        return cluster[:n_leaves]
+    wanted[n_nodes - 1] = n_clusters
     for node in range(n_nodes - 1, -1, -1):
         if node < n_nodes - 1 and cluster[parent[node]] >= 0:
             cluster[node] = cluster[parent[node]]
