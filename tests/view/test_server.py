@@ -121,6 +121,29 @@ def test_a_port_in_use_is_one_clear_error(viewer):
         explore(Tree.from_newick("(a,b);"), open_browser=False, port=viewer.port)
 
 
+def test_a_script_that_ends_at_once_still_delivers_its_page(tmp_path):
+    import subprocess
+    import sys
+
+    # The browser of this script fetches the page only after the script's last line.
+    (tmp_path / "script.py").write_text(
+        "import threading, time, urllib.request, webbrowser\n"
+        "from arbora import Tree\n"
+        "def fetch(url):\n"
+        "    time.sleep(1)\n"
+        "    print(len(urllib.request.urlopen(url).read()), flush=True)\n"
+        "def opened(url):\n"
+        "    threading.Thread(target=fetch, args=(url,), daemon=True).start()\n"
+        "    return True\n"
+        "webbrowser.open = opened\n"
+        "Tree.from_newick('((a,b),c);').explore()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], capture_output=True, timeout=60, check=True
+    )
+    assert int(done.stdout) > 10_000
+
+
 # ---- answers ---------------------------------------------------------------------------------------------
 
 

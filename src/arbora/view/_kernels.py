@@ -88,15 +88,6 @@ def tile_rectangles(n_leaves, size, offsets, index):
 
 
 @njit(cache=True)
-def count_nodes_below(parent):
-    """Number of nodes in the subtree of each node, itself included."""
-    count = np.ones(parent.shape[0], dtype=np.int64)
-    for node in range(parent.shape[0] - 1):
-        count[parent[node]] += count[node]
-    return count
-
-
-@njit(cache=True)
 def unfold(root, smallest, limit, n_leaves, size, offsets, index):
     """Nodes below `root`, breadth first: those with `smallest` leaves are opened until `limit` are listed.
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import secrets
 import socket
 import threading
+import time
 import webbrowser
+from collections.abc import Callable
 from typing import Any
 
 from arbora.errors import MissingExtraError
@@ -57,7 +60,8 @@ class Viewer:
         self._socket.listen(128)  # from now on a request waits rather than fails, however long the page takes
         self.port = self._socket.getsockname()[1]
         self.url = f"http://{_HOST}:{self.port}/?token={self.token}"
-        app = build_app(content, self.token, self.port, view)
+        self._fetched = threading.Event()
+        app = build_app(content, self.token, self.port, view, self._fetched.set)
         config = uvicorn.Config(
             app, log_level="error", access_log=False, lifespan="off", server_header=False, ws="none"
         )
@@ -73,6 +77,11 @@ class Viewer:
         self._server.should_exit = True
         self._thread.join(timeout=5)
         self._socket.close()
+
+    def wait_for_page(self, seconds: float = 20.0) -> None:
+        """Until the page has been fetched: a script that ends at once would leave the browser with nothing."""
+        if self._thread.is_alive() and self._fetched.wait(seconds):
+            time.sleep(0.2)  # let the answer leave
 
     def wait(self) -> None:
         """Serve until interrupted."""
@@ -92,7 +101,9 @@ class Viewer:
         return f"Viewer({self.url})"
 
 
-def build_app(content: Content, token: str, port: int, view: str = "circular") -> Any:
+def build_app(
+    content: Content, token: str, port: int, view: str = "circular", on_page: Callable[[], None] | None = None
+) -> Any:
     """The ASGI application: `/` is the page, `/api/<question>` the answers; every other path is unknown."""
     try:
         from starlette.applications import Starlette
@@ -126,6 +137,8 @@ def build_app(content: Content, token: str, port: int, view: str = "circular") -
     async def page(request: Request) -> Response:
         if not is_ours(request) or not knows(request.query_params.get("token")):
             return refused(403, "This address needs the token it was opened with.")
+        if on_page is not None:
+            on_page()
         headers = {**_SAFE_HEADERS, "content-security-policy": page_policy}
         return Response(document, headers=headers, media_type="text/html")
 
@@ -192,7 +205,8 @@ def explore(
     open_browser : bool
         Open the page. In a notebook a widget is returned instead of a server, whatever this says.
     block : bool
-        Serve until interrupted (scripts; the command line does this).
+        Serve until interrupted (the command line does this). A script needs it for trees above 50,000 leaves,
+        whose page goes on asking; a smaller tree's page is complete once it is open.
     labels, metadata, names, images, texts, points, features, compare, color, title
         What is known about the leaves: classes; more columns (mapping or data frame); names; thumbnails;
         texts; positions for the scatter; the data behind the tree (exemplars, scatter); a second tree; the
@@ -218,8 +232,8 @@ def explore(
 
         return widget_of(shown, view=view)
     viewer = Viewer(shown, view, port)
-    if open_browser:
-        webbrowser.open(viewer.url)
+    if open_browser and webbrowser.open(viewer.url):
+        atexit.register(viewer.wait_for_page)
     if block:
         viewer.wait()
     return viewer
