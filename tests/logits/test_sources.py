@@ -147,6 +147,12 @@ def test_streamed_aggregations(aggregation):
     )
 
 
+def test_streamed_all_pairs():
+    few = LOGITS[:, :10]
+    streamed = fit(batches(X=few), max_memory=100_000, merging="all_pairs")
+    assert streamed.exact_ and same(streamed, fit(few, merging="all_pairs"))
+
+
 def test_prediction_reads_stores_too(tmp_path, expected):
     np.save(tmp_path / "x.npy", LOGITS)
     for X in (tmp_path / "x.npy", batches(), iter(batches())):

@@ -207,11 +207,16 @@ class StreamedRows:
 
     # ---- second pass ---------------------------------------------------------------------------------
 
-    def reexamine(self, assignment: Assignment, merges: Merges, progress: Progress = silent) -> None:
-        """Read everything once more to know the groups of these merges exactly."""
-        if not self.source.repeatable:
-            return
-        paths = _Paths(assignment, merges)
+    def reexamine(
+        self,
+        assignment: Assignment,
+        merges: Merges,
+        progress: Progress = silent,
+        *,
+        every_group: bool = False,
+    ) -> None:
+        """Read everything once more to know the groups that merges chose exactly, or every group they made."""
+        paths = _Paths(assignment, merges, every_group)
         empty = np.flatnonzero(assignment.counts == 0)
         affinity = np.zeros((self.n_classes, len(empty)))
         seen = np.zeros(self.n_classes, np.int64)
@@ -235,10 +240,11 @@ class StreamedRows:
 class _Paths:
     """For every class the groups it is in when they are chosen for merging, as slices of the leaf order."""
 
-    def __init__(self, assignment: Assignment, merges: Merges) -> None:
+    def __init__(self, assignment: Assignment, merges: Merges, every_group: bool) -> None:
         n = assignment.n_classes
+        asked = merges.pairs if every_group else merges.pairs[:, :1]
         tree = Tree.from_merges(merges.pairs, n)
-        chosen = np.array([v for v in merges.pairs[:, 0].tolist() if v >= n], dtype=np.int64)
+        chosen = np.array([v for v in asked.ravel().tolist() if v >= n], dtype=np.int64)
         self.class_at = tree.leaf_order
         entries: list[tuple[int, int, int, int]] = []  # class, low, high, base
         self.groups: list[tuple[tuple[int, ...], list[tuple[int, int, int]]]] = []

@@ -59,7 +59,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     n_bootstraps : int or "auto", default="auto"
         Replicates for the support of every split; 0 for none. "auto" makes 20 for up to 20 million logits and
         none for more, where they would take longer than the tree. Points are drawn again within their class, and
-        Algorithm 1 is repeated.
+        Algorithm 1 is repeated. There are none where `aggregation` is a function: it knows no weights.
     max_memory : int, default=2**32
         Files and batches larger than this many bytes are streamed, in at most two passes, instead of being
         looked at where they lie. C-ordered arrays in memory are never copied.
@@ -156,13 +156,13 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         rows.sums_by_class = self.refine
         assignment = rows.scan(report)
         merges = self._merge(assignment, rows, report)
-        if isinstance(rows, StreamedRows) and not rows.exact:
-            rows.reexamine(assignment, merges, report)
+        if isinstance(rows, StreamedRows) and not rows.exact and rows.source.repeatable:
+            rows.reexamine(assignment, merges, report, every_group=self.merging == "all_pairs")
             merges = self._merge(assignment, rows, report)
         self.exact_ = rows.exact
+        self._warn_if_estimated(rows)
         self._bootstrap(assignment, rows, report)
         self._store(assignment, merges, self._tree(assignment, rows, merges))
-        self._warn_if_estimated(rows)
         report.finish()
         return self
 
