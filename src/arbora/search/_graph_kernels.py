@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from arbora.search._gather_kernels import mark_near, mark_neighbourhood, mark_row
+from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighbourhood, mark_row, next_leaf
 from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
 
 SCANNED_CHILDREN = 64  # children of one node that are looked at, or noted as changed, one by one
@@ -200,6 +200,19 @@ def mark_dirty(state, work, sibling, joint, beyond):
 
 
 @njit(cache=True)
+def mark_neighbours_dirty(state, graph, work, moved):
+    """Note the neighbours of a small subtree that moved: they meet it elsewhere now."""
+    leaf, looked = first_leaf(state, moved), 0
+    while leaf >= 0 and looked < SCANNED_CHILDREN:
+        for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
+            other = graph.indices[k]
+            work.dirty[other] = True
+            work.dirty[state.parent[other]] = True
+        leaf = next_leaf(state, leaf, moved)
+        looked += 1
+
+
+@njit(cache=True)
 def mark_dirty_up_to(state, work, node, last):
     """Mark the nodes from one upwards to `last`, with their children."""
     while node >= 0:
@@ -238,6 +251,7 @@ def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
         if not as_child:
             work.rise[joint] = work.rise[target]
         mark_dirty(state, work, sibling, joint, beyond)
+        mark_neighbours_dirty(state, graph, work, moved)
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained

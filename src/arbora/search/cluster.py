@@ -14,8 +14,9 @@ from sklearn.utils import check_random_state
 from arbora.linkages import linkage
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
 from arbora.metrics._inputs import is_similarity
+from arbora.search.components import join_components
 from arbora.search.refine import refine
-from arbora.similarity import GraphSimilarity, Similarity, cosine, graph, knn
+from arbora.similarity import GraphSimilarity, KnnSimilarity, Similarity, cosine, graph, knn
 from arbora.similarity.features import checked_vectors
 from arbora.tree import Tree
 
@@ -126,6 +127,9 @@ def cluster(
             random_state=seed,
             verbose=verbose,
         )
+    if isinstance(compared, KnnSimilarity) and not is_similarity(data):
+        with _Clock(seconds, "components"):
+            tree = join_components(tree, compared, data, metric)
     if not (verbose or return_report):
         return tree
     with _Clock(seconds, "report"):

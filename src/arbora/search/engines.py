@@ -40,8 +40,9 @@ class Engine(Protocol):
         max_sweeps: int = 100,
         max_size: float = np.inf,
         rng: np.random.Generator | None = None,
+        certain: bool = True,
     ) -> Tree:
-        """Move subtrees until no move helps; `rng` shuffles the order in which they are tried."""
+        """Move subtrees until no move helps (sure of it if `certain`); `rng` shuffles the order of trying."""
 
     def cost(self, tree: Tree) -> float:
         """The objective of a tree, smaller is better."""
@@ -63,8 +64,9 @@ def sweep_until_still(
     max_sweeps: int,
     budget: Budget,
     before_sweep: Callable[[], None] = lambda: None,
+    certain: bool = True,
 ) -> None:
-    """Sweep over the subtrees that may move, then over all of them once more to be sure that none does."""
+    """Sweep over the subtrees whose surroundings changed; if `certain`, at last over all to be sure none moves."""
     chunks = np.array_split(order, min(CHUNKS_PER_SWEEP, max(1, len(order) // 256)))
     looked_at_all = True
     try:
@@ -77,7 +79,7 @@ def sweep_until_still(
                 if budget.is_over:
                     return
             if n_moves == 0:
-                if looked_at_all:
+                if looked_at_all or not certain:
                     return
                 dirty[:] = True
             looked_at_all = n_moves == 0
@@ -153,6 +155,7 @@ class GraphEngine:
         max_sweeps: int = 100,
         max_size: float = np.inf,
         rng: np.random.Generator | None = None,
+        certain: bool = True,
         max_looks: int = ALL_LOOKS,
     ) -> Tree:
         """Move subtrees until no move helps; with fewer `max_looks` a subtree only looks around its place."""
@@ -171,7 +174,7 @@ class GraphEngine:
             return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code, looks)[0]
 
         order = _order(len(state.parent), rng)
-        sweep_until_still(regraft, work.dirty, order, max_sweeps, budget, before_sweep)
+        sweep_until_still(regraft, work.dirty, order, max_sweeps, budget, before_sweep, certain)
         return to_tree(state, tree)
 
 
@@ -221,6 +224,7 @@ class FeatureEngine:
         max_sweeps: int = 100,
         max_size: float = np.inf,
         rng: np.random.Generator | None = None,
+        certain: bool = True,
     ) -> Tree:
         """Move subtrees until no move helps."""
         if tree.n_leaves < 3:
@@ -233,7 +237,7 @@ class FeatureEngine:
         def regraft(subtrees: np.ndarray) -> int:
             return feature_kernels.regraft(state, features, work, stack, subtrees, max_size)[0]
 
-        sweep_until_still(regraft, work.dirty, _order(n_nodes, rng), max_sweeps, budget)
+        sweep_until_still(regraft, work.dirty, _order(n_nodes, rng), max_sweeps, budget, certain=certain)
         return to_tree(state, tree)
 
 

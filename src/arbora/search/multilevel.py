@@ -47,7 +47,13 @@ def improve_by_levels(
         tree, engine, again = in_leaf_order(tree, engine)
         order = order[again]
         tree = engine.improve(
-            tree, budget, max_sweeps=max_sweeps, max_size=_size_cap(engine), rng=rng, max_looks=LOOKS
+            tree,
+            budget,
+            max_sweeps=max_sweeps,
+            max_size=_size_cap(engine),
+            rng=rng,
+            certain=False,
+            max_looks=LOOKS,
         )
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
@@ -88,7 +94,9 @@ def improve_blocks(
         inside = sp.csr_array((data, indices, indptr), shape=(high - low, high - low))
         graph = GraphSimilarity(inside, loops[low:high])
         local = GraphEngine(graph, engine.objective, engine.leaf_size[low:high], total=engine.total)
-        improved = local.improve(part, _Quiet(budget), max_size=_size_cap(engine), max_sweeps=BLOCK_SWEEPS)
+        improved = local.improve(
+            part, _Quiet(budget), max_size=_size_cap(engine), max_sweeps=BLOCK_SWEEPS, certain=False
+        )
         done += 1
         budget.show("blocks", done / len(nodes), f"{done} of {len(nodes)}")
         return improved
@@ -96,7 +104,7 @@ def improve_blocks(
     with ThreadPoolExecutor(max_workers=n_jobs) as pool:
         parts = list(pool.map(improve_block, range(len(nodes))))
     leaves = [np.arange(low, low + size) for low, size in zip(firsts, sizes)]
-    return graft(_top_over(tree, nodes), parts, leaves)
+    return graft(top_over(tree, nodes), parts, leaves)
 
 
 class _Quiet:
@@ -130,9 +138,15 @@ def improve_top(
     heavy = engine.contract(labels, len(nodes))
     max_size = MOVED_AT_ONCE * piece * float(engine.leaf_size.mean())
     top = heavy.improve(
-        _top_over(tree, nodes), budget, max_sweeps=max_sweeps, max_size=max_size, rng=rng, max_looks=LOOKS
+        top_over(tree, nodes),
+        budget,
+        max_sweeps=max_sweeps,
+        max_size=max_size,
+        rng=rng,
+        certain=False,
+        max_looks=LOOKS,
     )
-    return _with_top(tree, nodes, top)
+    return with_top(tree, nodes, top)
 
 
 def _label_by_position(tree: Tree, nodes: np.ndarray) -> np.ndarray:
@@ -143,15 +157,15 @@ def _label_by_position(tree: Tree, nodes: np.ndarray) -> np.ndarray:
     return by_position[np.cumsum(labels)]
 
 
-def _is_upper(tree: Tree, nodes: np.ndarray) -> np.ndarray:
+def is_upper(tree: Tree, nodes: np.ndarray) -> np.ndarray:
     """Which nodes lie above the antichain (a tree without unary nodes: they have more leaves)."""
     label = _label_by_position(tree, nodes)[tree.leaf_start]
     return tree.sizes > tree.sizes[nodes][label]
 
 
-def _top_over(tree: Tree, nodes: np.ndarray) -> Tree:
+def top_over(tree: Tree, nodes: np.ndarray) -> Tree:
     """The tree above an antichain that covers all leaves: node k of the antichain becomes leaf k."""
-    upper = np.flatnonzero(_is_upper(tree, nodes))
+    upper = np.flatnonzero(is_upper(tree, nodes))
     number = np.full(tree.n_nodes, -1, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
     number[upper] = len(nodes) + np.arange(len(upper))
@@ -159,9 +173,9 @@ def _top_over(tree: Tree, nodes: np.ndarray) -> Tree:
     return Tree(np.where(above >= 0, number[above], -1), len(nodes))
 
 
-def _with_top(tree: Tree, nodes: np.ndarray, top: Tree) -> Tree:
+def with_top(tree: Tree, nodes: np.ndarray, top: Tree) -> Tree:
     """The tree with what lies above an antichain replaced: leaf k of `top` is node k of the antichain."""
-    lower = ~_is_upper(tree, nodes)
+    lower = ~is_upper(tree, nodes)
     number = np.cumsum(lower) - 1
     n_lower = int(lower.sum())
     above = tree.parent[lower]

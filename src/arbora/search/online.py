@@ -161,9 +161,9 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     def tree_(self) -> Tree:
         """The tree over the points present."""
         check_is_fitted(self, "_state")
-        if self._tree is None:
-            self._tree = self._build_tree()
-        return self._tree
+        if not self._built:
+            self._built.append(self._build_tree())
+        return self._built[0]
 
     @property
     def labels_(self) -> np.ndarray:
@@ -209,7 +209,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         arrays |= {"sums": self._sums, "present": self._present, "dirty": self._work.dirty}
         arrays |= {"numbers": np.array([self._n_arrived, self._root, self._capacity, self.n_features_in_])}
         arrays |= {"similarity": np.array(self.similarity), "n_clusters": np.array(self.n_clusters)}
-        kind, keys, *position = self._random.get_state()
+        _, keys, *position = self._random.get_state()
         arrays |= {"random_keys": keys, "random_position": np.array(position, dtype=np.float64)}
         write_archive(path, _FILE_MARKER, arrays | {"shuffle": np.array(self.shuffle)})
 
@@ -238,7 +238,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         self._random.set_state(
             ("MT19937", file["random_keys"], int(position[0]), int(position[1]), position[2])
         )
-        self._tree = None
+        self._changed()
 
     # ---- arrays ------------------------------------------------------------------------------------------
 
@@ -255,11 +255,11 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         return kernels.Features(self._sums)
 
     def _forget(self) -> None:
-        for name in ("_state", "_sums", "_present", "_work", "_stack", "_tree"):
+        for name in ("_state", "_sums", "_present", "_work", "_stack", "_built"):
             self.__dict__.pop(name, None)
 
     def _changed(self) -> None:
-        self._tree: Tree | None = None
+        self._built: list[Tree] = []  # the tree, once somebody has asked for it
 
     def _allocate(self, capacity: int, n_features: int) -> None:
         n_nodes = 2 * capacity  # leaves first, then as many internal nodes as they can need

@@ -152,7 +152,9 @@ def improve_with_restarts(
                 max_sweeps=min(max_sweeps, 3),
                 rng=shuffle,
             )
-        return engine.improve(current, budget, n_internal=cap, max_sweeps=max_sweeps, rng=shuffle)
+        return engine.improve(
+            current, budget, n_internal=cap, max_sweeps=max_sweeps, rng=shuffle, certain=shuffle is None
+        )
 
     best = improve(tree, None, None)
     if n_internal is not None:
@@ -174,7 +176,10 @@ def improve_with_restarts(
             best, best_cost = other, cost
         done += 1
         budget.show(f"restart {done}", 1.0, f"objective {abs(best_cost):.6g}")
-    return best
+    if done and not budget.is_over:
+        best = improve(best, n_internal, None)
+    # growing leaves nodes n-ary where splitting them gains nothing; a cut should still find every number of clusters
+    return best if n_internal is not None else best.binarize()
 
 
 def _with_kept_parts(

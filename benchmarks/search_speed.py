@@ -1,0 +1,158 @@
+"""How fast the search is, quality beside it, peers in the same run.
+
+    python benchmarks/search_speed.py                     # all; an hour or more on two cores
+    python benchmarks/search_speed.py --quick             # small sizes
+    python benchmarks/search_speed.py --only cluster --sizes 10000 100000 1000000
+
+Sections: graphs (refine of the published graphs), cluster (vectors of a three-level mixture, time against n),
+peers (100,000 vectors beside fast_hdbscan and bisecting k-means), online (OnlineTree). CPU and wall seconds; a
+small run of the same calls compiles the kernels before the clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import time
+from pathlib import Path
+
+import fph_graphs
+import numpy as np
+
+import arbora as ab
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def mixture(n, d=64, seed=0):
+    """Gaussian mixture with a hierarchy: 10 groups of 10 groups of 10. Returns float32 rows and labels a level."""
+    rng = np.random.default_rng(seed)
+    centres, labels = np.zeros((1, d)), []
+    for spread in (4.0, 2.0, 1.0):
+        centres = (
+            np.repeat(centres, 10, axis=0)
+            + rng.normal(size=(len(centres) * 10, d)) * spread / math.sqrt(d) * 4
+        )
+    leaf = rng.integers(1000, size=n)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    X += centres[leaf].astype(np.float32)
+    labels = np.stack([leaf // 100, leaf // 10, leaf], axis=1)
+    return X, labels
+
+
+def timed(call):
+    wall, cpu = time.perf_counter(), time.process_time()
+    value = call()
+    return value, time.process_time() - cpu, time.perf_counter() - wall
+
+
+def show(row):
+    print(
+        "  " + "   ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()),
+        flush=True,
+    )
+    return row
+
+
+def peak_gigabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def purities(tree, labels):
+    return {
+        f"purity {k + 1}": float(ab.metrics.dendrogram_purity(tree, labels[:, k]))
+        for k in range(labels.shape[1])
+    }
+
+
+def run_graphs(quick):
+    print("\nrefine from average linkage (normalised Dasgupta cost)")
+    for name in fph_graphs.SMALL + (() if quick else ("dblp",)):
+        graph = fph_graphs.load_graph(name)
+        start = ab.linkage(graph, "average")
+        ab.refine(start, graph, max_sweeps=1) if graph.n_points < 10_000 else None
+        tree, cpu, wall = timed(lambda t=start, g=graph: ab.refine(t, g))
+        costs = [float(ab.metrics.dasgupta_cost(t, graph, normalize=True)) for t in (start, tree)]
+        yield show(
+            {
+                "graph": name,
+                "before": costs[0],
+                "after": costs[1],
+                "cpu s": cpu,
+                "wall s": wall,
+                "depth": int(tree.depths.max()),
+            }
+        )
+
+
+def run_cluster(sizes):
+    print("\ncluster(X), 64 features, three-level mixture")
+    ab.cluster(mixture(40_000)[0], random_state=0)
+    rows = []
+    for n in sizes:
+        X, labels = mixture(n)
+        tree, cpu, wall = timed(lambda X=X: ab.cluster(X, random_state=0))
+        rows.append(
+            {"n": n, "cpu s": cpu, "wall s": wall, "peak GB": peak_gigabytes(), **purities(tree, labels)}
+        )
+        yield show(rows[-1])
+    if len(rows) > 1:
+        first, last = rows[0], rows[-1]
+        print(
+            f"  growth exponent {math.log(last['cpu s'] / first['cpu s']) / math.log(last['n'] / first['n']):.2f}"
+        )
+
+
+def run_peers(n):
+    from fast_hdbscan import HDBSCAN
+
+    print(f"\n{n:,} vectors of 64 features, three-level mixture")
+    X, labels = mixture(n)
+    methods = {
+        "cluster": lambda X: ab.cluster(X, random_state=0),
+        "fast_hdbscan": lambda X: ab.Tree.from_linkage(
+            HDBSCAN(min_cluster_size=10).fit(X)._single_linkage_tree
+        ),
+        "bisecting k-means": lambda X: ab.bisecting_kmeans(X, random_state=0),
+    }
+    for method, call in methods.items():
+        call(mixture(25_000, seed=1)[0])
+        tree, cpu, wall = timed(lambda call=call: call(X))
+        yield show({"method": method, "cpu s": cpu, "wall s": wall, **purities(tree, labels)})
+
+
+def run_online(sizes):
+    print("\nOnlineTree, 32 features, three-level mixture")
+    ab.OnlineTree(random_state=0).fit(mixture(1000, 32)[0])
+    for n in sizes:
+        X, labels = mixture(n, 32)
+        model, cpu, wall = timed(lambda X=X: ab.OnlineTree(random_state=0).fit(X))
+        yield show({"n": n, "cpu s": cpu, "wall s": wall, **purities(model.tree_, labels)})
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", choices=["graphs", "cluster", "peers", "online"])
+    parser.add_argument("--sizes", type=int, nargs="+")
+    options = parser.parse_args()
+    sizes = options.sizes or (
+        [5_000, 20_000] if options.quick else [10_000, 30_000, 100_000, 300_000, 1_000_000]
+    )
+    sections = {
+        "graphs": lambda: run_graphs(options.quick) if fph_graphs.FOLDER.exists() else [],
+        "cluster": lambda: run_cluster(sizes),
+        "peers": lambda: run_peers(10_000 if options.quick else 100_000),
+        "online": lambda: run_online(sizes),
+    }
+    results = {name: list(run()) for name, run in sections.items() if options.only in (None, name)}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "search_speed.json").write_text(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()
