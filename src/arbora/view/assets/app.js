@@ -11,7 +11,7 @@ import { listenToPointer } from "./pointer.js";
 import { listenToKeys } from "./keyboard.js";
 import { readState, stateText } from "./link.js";
 import { exportView } from "./export.js";
-import { brightness, clipText, fitText } from "./text.js";
+import { brightness, clipText, fitText, labelSpace } from "./text.js";
 import { DendrogramView } from "./view_dendrogram.js";
 import { CircularView } from "./view_circular.js";
 import { IcicleView } from "./view_icicle.js";
@@ -58,7 +58,7 @@ export class Explorer {
   addViews() {
     const views = { circular: CircularView, dendrogram: DendrogramView, icicle: IcicleView, treemap: TreemapView, disk: DiskView };
     this.stage.resize();
-    this.stage.setLabelSpace(this.facts.hasNames ? 90 : this.facts.nLeaves <= 500 ? 34 : 0);
+    this.stage.setLabelSpace(labelSpace(this.facts));
     for (const [name, View] of Object.entries(views)) this.stage.addView(name, new View(this.store));
   }
 

@@ -16,3 +16,11 @@ export function fitText(measure, text, room) {
 export function clipText(text) {
   return text.length > 60 ? `${text.slice(0, 58)}…` : text;
 }
+
+// Pixels that the longest leaf name needs (names of a large tree are not known beforehand).
+export function labelSpace(facts) {
+  if (!facts.hasNames) return facts.nLeaves <= 500 ? 34 : 0;
+  if (!facts.names || facts.nLeaves > 2000) return 90;
+  const longest = facts.names.reduce((most, name) => Math.max(most, Math.min(name.length, 60)), 0);
+  return Math.min(Math.max(14 + 6.3 * longest, 34), 190);
+}

@@ -2,6 +2,8 @@
 import { PlanarView, Ink, nearestDrawn } from "./planar.js";
 import { OPEN, CLOSED, LEAF } from "./walk.js";
 
+const LABEL_SPACING = 5.5; // pixels a leaf: below twice that every other name is left out
+
 export class DendrogramView extends PlanarView {
   fitted() {
     const left = 28, right = 28 + this.labelRoom(1), top = 24, bottom = 30;
@@ -13,7 +15,7 @@ export class DendrogramView extends PlanarView {
 
   // Room for leaf names, where zooming `times` over the whole leaves enough height for them.
   labelRoom(times) {
-    return (times * (this.height - 54)) / this.store.nLeaves >= 10 ? this.labelSpace : 0;
+    return (times * (this.height - 54)) / this.store.nLeaves >= LABEL_SPACING ? this.labelSpace : 0;
   }
 
   zoomAxes() {
@@ -95,7 +97,7 @@ export class DendrogramView extends PlanarView {
     let last = -1e9;
     for (let k = 0; k < frame.length; k++) {
       const kind = frame.kind[k], y = frame.y[k];
-      if (kind === OPEN || y < -8 || y > this.height + 8 || frame.extent[k] < 10 || y - last < 11) continue;
+      if (kind === OPEN || y < -8 || y > this.height + 8 || frame.extent[k] < LABEL_SPACING || y - last < 11) continue;
       const i = frame.slot[k];
       const text = kind === LEAF ? look.name(this.store.id[i]) : look.count(i);
       if (!text) continue;

@@ -31,7 +31,9 @@ export class DiskView {
   }
 
   get radius() {
-    return Math.max(Math.min(this.width, this.height) / 2 - 30, 40);
+    const whole = Math.min(this.width, this.height) / 2 - 30;
+    const named = (FULL_TURN * (whole - this.labelSpace)) / this.store.nLeaves >= 13;
+    return Math.max(named ? whole - 0.8 * this.labelSpace : whole, 40);
   }
 
   angleAt(position) {
