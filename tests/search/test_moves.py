@@ -29,7 +29,7 @@ def cost_by_definition(tree, similarity, objective):
 
 def assert_caches_are_fresh(state, tree, engine):
     fresh = engine.state(tree)
-    used = np.setdiff1d(np.arange(len(state.parent)), state.free[: state.count[0]])
+    used = np.setdiff1d(np.arange(len(state.parent)), state.free[: state.numbers[0]])
     for name in ("size", "cross", "spread"):
         cached, recomputed = (
             np.sort(getattr(s, name)[:][nodes])

@@ -15,7 +15,7 @@ def assert_state_is_fresh(model, X):
     tree = model.tree_
     similarity = ab.similarity.cosine(X)
     state = model._state
-    used = np.setdiff1d(np.arange(model._capacity, len(state.parent)), state.free[: state.count[0]])
+    used = np.setdiff1d(np.arange(model._capacity, len(state.parent)), state.free[: state.numbers[0]])
     np.testing.assert_allclose(np.sort(state.cross[used]), np.sort(similarity.cross(tree)), atol=1e-8)
     np.testing.assert_array_equal(np.sort(state.size[used]), np.sort(tree.sizes[tree.n_leaves :]))
 

@@ -110,7 +110,7 @@ def _graph_of(data: Any) -> GraphSimilarity:
     return graph_similarity(data)
 
 
-def _refuse_matrix(vectors: NDArray[np.float64]) -> None:
+def _refuse_matrix(vectors: NDArray[np.floating]) -> None:
     """A symmetric square array is hardly ever vectors; SciPy takes it as such without a word."""
     n, d = vectors.shape
     if (
@@ -124,7 +124,7 @@ def _refuse_matrix(vectors: NDArray[np.float64]) -> None:
         )
 
 
-def _from_vectors(vectors: NDArray[np.float64], method: str, metric: str) -> Tree:
+def _from_vectors(vectors: NDArray[np.floating], method: str, metric: str) -> Tree:
     if metric != "euclidean" and method in _EUCLIDEAN_ONLY:
         raise ValueError(f'method={method!r} needs metric="euclidean". Got {metric!r}.')
     n = len(vectors)

@@ -55,7 +55,7 @@ def birch(X: Any, *, threshold: float | None = None, branching_factor: int = 50)
     return _tree_without_single_groups(group_parent, group_of_subcluster[model.labels_])
 
 
-def _small_distance(rows: NDArray[np.float64]) -> float:
+def _small_distance(rows: NDArray[np.floating]) -> float:
     from sklearn.neighbors import NearestNeighbors
 
     sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), 1000)).astype(np.int64)]
@@ -68,7 +68,8 @@ def _small_distance(rows: NDArray[np.float64]) -> float:
 def _groups_of_features(model: Any) -> tuple[list[int], NDArray[np.int64]]:
     """(parent of each group, parents first; group of each lowest subcluster in scikit-learn's order)."""
     group_parent, group_of_node = [-1], {id(model.root_): 0}
-    todo, first_of_leaf = [model.root_], {}
+    todo = [model.root_]
+    first_of_leaf: dict[int, int] = {}
     while todo:
         node = todo.pop()
         for part in node.subclusters_:

@@ -113,7 +113,7 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
             cost = above + (size + moved_size) * weight
             if cost < best_cost:
                 best, best_as_child, best_cost = node, False, cost
-        if node < state.count[1]:
+        if node < state.numbers[1]:
             continue
         is_gone = gives_back and node == home
         if not on_edges:
@@ -205,7 +205,7 @@ def regraft(state, features, work, stack, subtrees, max_size):
         work.inside[subtree] = work.clock[0]
         cost_now = cost_where_it_is(state, work, subtree, gives_back)
         row, moved_size = features.sums[subtree].copy(), state.size[subtree]
-        on_edges = gives_back or state.count[2] > 0
+        on_edges = gives_back or state.numbers[2] > 0
         bar = cost_now - RELATIVE_GAIN * abs(cost_now)
         target, as_child, cost = descend(
             state,

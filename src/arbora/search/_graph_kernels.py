@@ -120,7 +120,7 @@ def find_best_place(state, graph, work, subtree, objective, max_looks):
     home = state.parent[subtree]
     gives_back = state.n_children[home] == 2
     take_out_on_paper(state, work, subtree, gives_back, top)
-    on_edges = gives_back or state.count[2] > 0
+    on_edges = gives_back or state.numbers[2] > 0
     target, as_child, cost, cost_now = look_at_places(
         state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges
     )
@@ -165,7 +165,7 @@ def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back,
                     cost_now = cost
                 if cost < best_cost:
                     best, best_as_child, best_cost = node, False, cost
-            if node < state.count[1] or is_gone:
+            if node < state.numbers[1] or is_gone:
                 continue
             if node == home or not on_edges:
                 cost = work.above[node] + added_at(work, moved, node, -moved.loop, 0.0, -moved.own)

@@ -19,7 +19,7 @@ NO_NODE = -1
 
 
 class State(NamedTuple):
-    """Arrays over nodes (`count`, `free` apart); kernels change them in place."""
+    """Arrays over nodes (`numbers`, `free` apart); kernels change them in place."""
 
     parent: np.ndarray  # int32
     first: np.ndarray  # int32, first child
@@ -34,7 +34,7 @@ class State(NamedTuple):
     loop: np.ndarray  # float64 per leaf, weight of its edge to itself; it meets at the leaf's parent
     own: np.ndarray  # float64 per leaf, what its pair with itself adds to its parent's spread (TSD only)
     free: np.ndarray  # int32, stack of unused internal nodes
-    count: np.ndarray  # int64[3]: unused internal nodes, leaves, how many more nodes may be used
+    numbers: np.ndarray  # int64[3]: unused internal nodes, leaves, how many more nodes may be used
 
 
 @njit(cache=True)
@@ -89,15 +89,15 @@ def make_state(
     n_free = room - tree.n_nodes
     allowed = (n - 1 if n_internal is None else n_internal) - tree.n_internal
     loop = np.zeros(n) if self_loops is None else self_loops
-    count = np.array([n_free, n, allowed], dtype=np.int64)
-    return State(parent, *lists, n_children, size, all_cross, spread, loop, own, free, count)
+    numbers = np.array([n_free, n, allowed], dtype=np.int64)
+    return State(parent, *lists, n_children, size, all_cross, spread, loop, own, free, numbers)
 
 
 def to_tree(state: State, like: Tree) -> Tree:
     """The tree of a state, with the leaf names of `like`."""
-    n = int(state.count[1])
+    n = int(state.numbers[1])
     used = np.ones(len(state.parent), dtype=bool)
-    used[state.free[: state.count[0]]] = False
+    used[state.free[: state.numbers[0]]] = False
     number = np.cumsum(used) - 1
     parent = state.parent[used].astype(np.int64)
     parent = np.where(parent >= 0, number[parent], -1)
@@ -123,7 +123,7 @@ def node_cost(objective, size, cross, spread, total):
 def total_cost(state, objective, total):
     """Objective of the whole state."""
     cost = 0.0
-    for node in range(state.count[1], state.parent.shape[0]):
+    for node in range(state.numbers[1], state.parent.shape[0]):
         if state.n_children[node] > 0:
             cost += node_cost(objective, state.size[node], state.cross[node], state.spread[node], total)
     return cost
@@ -177,9 +177,9 @@ def put_in_place_of(state, old, new):
 @njit(cache=True)
 def take_node(state):
     """An unused internal node, emptied."""
-    state.count[0] -= 1
-    state.count[2] -= 1
-    node = state.free[state.count[0]]
+    state.numbers[0] -= 1
+    state.numbers[2] -= 1
+    node = state.free[state.numbers[0]]
     state.first[node] = NO_NODE
     state.n_children[node] = 0
     state.size[node] = 0.0
@@ -191,9 +191,9 @@ def take_node(state):
 @njit(cache=True)
 def give_back(state, node):
     """Return an internal node to the unused ones."""
-    state.free[state.count[0]] = node
-    state.count[0] += 1
-    state.count[2] += 1
+    state.free[state.numbers[0]] = node
+    state.numbers[0] += 1
+    state.numbers[2] += 1
     state.n_children[node] = 0
     state.first[node] = NO_NODE
     state.parent[node] = NO_NODE
@@ -202,13 +202,13 @@ def give_back(state, node):
 @njit(cache=True)
 def loop_of(state, node):
     """Self-loop weight of a leaf; 0 for an internal node."""
-    return state.loop[node] if node < state.count[1] else 0.0
+    return state.loop[node] if node < state.numbers[1] else 0.0
 
 
 @njit(cache=True)
 def own_of(state, node):
     """What a leaf's pair with itself adds to its parent's spread; 0 for an internal node."""
-    return state.own[node] if node < state.count[1] else 0.0
+    return state.own[node] if node < state.numbers[1] else 0.0
 
 
 @njit(cache=True)

@@ -30,9 +30,8 @@ class Budget:
         self._progress.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
-        return False
 
     @property
     def is_over(self) -> bool:

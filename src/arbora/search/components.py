@@ -37,7 +37,7 @@ def join_components(tree: Tree, graph: GraphSimilarity, X: Any, metric: str) -> 
     first = tree.leaf_order[tree.leaf_start[nodes]]
     top = _tree_of_means(_means(X, label, n_components, metric)[label[first]])
     joined = with_top(tree, nodes, top)
-    height = None if tree.height is None else _heights(tree, nodes, joined, top)
+    height = None if tree.height is None else _heights(tree, tree.height, nodes, joined, top)
     return joined.replace(height=height, name=None if tree.name is None else tree.name[: tree.n_leaves])
 
 
@@ -54,7 +54,7 @@ def _component_nodes(tree: Tree, label: np.ndarray) -> np.ndarray:
 
 def _means(X: Any, label: np.ndarray, n_components: int, metric: str) -> np.ndarray:
     """Mean vector of each component; of directions for the cosine."""
-    rows = sp.csr_array(X) if sp.issparse(X) else checked_vectors(X)
+    rows: Any = sp.csr_array(X) if sp.issparse(X) else checked_vectors(X)
     if metric == "cosine":
         squares = rows.multiply(rows).sum(axis=1) if sp.issparse(rows) else np.einsum("ij,ij->i", rows, rows)
         norms = np.sqrt(squares)
@@ -73,11 +73,11 @@ def _tree_of_means(means: np.ndarray) -> Tree:
     return linkage(knn(means, n_neighbors=15), "average")
 
 
-def _heights(tree: Tree, nodes: np.ndarray, joined: Tree, top: Tree) -> np.ndarray:
+def _heights(tree: Tree, height_below: np.ndarray, nodes: np.ndarray, joined: Tree, top: Tree) -> np.ndarray:
     """Heights below the components as they were; above, between once and twice the greatest of them."""
     n_lower = joined.n_nodes - top.n_internal
     height = np.zeros(joined.n_nodes)
-    height[:n_lower] = tree.height[~is_upper(tree, nodes)]
+    height[:n_lower] = height_below[~is_upper(tree, nodes)]
     base = height[:n_lower].max() or 1.0
     rise = top.height[top.n_leaves :] if top.height is not None else top.sizes[top.n_leaves :].astype(float)
     height[n_lower:] = base * (1 + np.maximum(rise, 0) / (rise.max() or 1.0))

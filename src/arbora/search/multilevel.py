@@ -107,12 +107,12 @@ def improve_blocks(
     return graft(top_over(tree, nodes), parts, leaves)
 
 
-class _Quiet:
+class _Quiet(Budget):
     """A budget seen from inside a block: its clock, without its bar."""
 
     def __init__(self, budget: Budget) -> None:
+        super().__init__()
         self._budget = budget
-        self.interrupted = False
 
     @property
     def is_over(self) -> bool:

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from arbora.errors import FormatError
 from arbora.search import _feature_kernels as kernels
-from arbora.search._gather_kernels import make_work
+from arbora.search._gather_kernels import Work, make_work
 from arbora.search._state import NO_NODE, State
 from arbora.search.budget import Budget
 from arbora.search.engines import sweep_until_still
-from arbora.search.predict import predict
+from arbora.search.predict import labels_of_features
 from arbora.similarity.features import FeatureSimilarity, _cosine_features
 from arbora.tree import Tree
 from arbora.tree.formats.npz import open_archive, write_archive
@@ -62,6 +62,15 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     >>> model.labels_
     array([0, 0, 1, 1])
     """
+
+    _state: State
+    _work: Work
+    _stack: kernels.Stack
+    _sums: np.ndarray
+    _present: np.ndarray
+    _capacity: int
+    _n_arrived: int
+    _root: int
 
     def __init__(
         self,
@@ -175,12 +184,9 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "_state")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         old = np.flatnonzero(self._present[: self._n_arrived])
-        similarity = FeatureSimilarity(
-            self._sums[old], is_non_negative=True, affine=self.similarity == "cosine"
-        )
-        new = self._features(X)
-        similarity.features_of = lambda _: new  # already features
-        return predict(self.tree_, similarity, X, n_clusters=min(self._checked_n_clusters(), len(old)))
+        similarity = FeatureSimilarity(self._sums[old], is_non_negative=True)
+        n_clusters = min(self._checked_n_clusters(), len(old))
+        return labels_of_features(self.tree_, similarity, self._features(X), n_clusters)
 
     def _checked_n_clusters(self) -> int:
         if (
@@ -194,7 +200,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     def _build_tree(self) -> Tree:
         used = np.ones(len(self._state.parent), dtype=bool)
         used[: self._capacity] = self._present
-        used[self._state.free[: self._state.count[0]]] = False
+        used[self._state.free[: self._state.numbers[0]]] = False
         number = np.cumsum(used) - 1
         above = self._state.parent[used].astype(np.int64)
         n_leaves = int(self._present.sum())
@@ -266,10 +272,10 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         links = [np.full(n_nodes, NO_NODE, dtype=np.int32) for _ in range(4)]
         floats = [np.zeros(n_nodes) for _ in range(3)]
         free = np.arange(n_nodes - 1, capacity - 1, -1, dtype=np.int32)
-        count = np.array([len(free), capacity, len(free)], dtype=np.int64)
+        numbers = np.array([len(free), capacity, len(free)], dtype=np.int64)
         n_children = np.zeros(n_nodes, dtype=np.int32)
         nothing = np.zeros(capacity)
-        self._state = State(*links, n_children, *floats, nothing, nothing.copy(), free, count)
+        self._state = State._make([*links, n_children, *floats, nothing, nothing.copy(), free, numbers])
         self._sums = np.zeros((n_nodes, n_features))
         self._present = np.zeros(capacity, dtype=bool)
         self._capacity, self._n_arrived, self._root = capacity, 0, NO_NODE
@@ -298,11 +304,11 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         self._sums[place] = old_sums
         self._work.dirty[place] = old_dirty
         self._present[:old_capacity] = old_present
-        n_old_free = int(old_state.count[0])
+        n_old_free = int(old_state.numbers[0])
         added = np.arange(2 * capacity - 1, capacity + old_capacity - 1, -1)
         free = np.concatenate([added, moved(old_state.free[:n_old_free])])
         self._state.free[: len(free)] = free
-        self._state.count[:] = [len(free), capacity, len(free)]
+        self._state.numbers[:] = [len(free), capacity, len(free)]
         self._n_arrived, self._root = n_arrived, int(moved(root))
 
 

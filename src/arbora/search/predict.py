@@ -70,8 +70,15 @@ def predict(
         targets = _place_rows(tree, similarity, rows, workers)
     if n_clusters is None and height is None:
         return targets
-    nodes = tree.cut_nodes(n_clusters, height=height)
-    return _labels(tree, similarity, rows, targets, nodes, tree.cut(n_clusters, height=height))
+    return _labels(tree, similarity, rows, targets, {"n_clusters": n_clusters, "height": height})
+
+
+def labels_of_features(
+    tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Cluster of new points given as features."""
+    targets = _place_features(tree, similarity, rows, os.cpu_count() or 1)
+    return _labels(tree, similarity, rows, targets, {"n_clusters": n_clusters})
 
 
 def _similarity_rows(similarity: Similarity, X: Any) -> sp.csr_array:
@@ -125,9 +132,10 @@ def _place_features(tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray,
 
 
 def _labels(
-    tree: Tree, similarity: Similarity, rows: Any, targets: np.ndarray, nodes: np.ndarray, labels: np.ndarray
+    tree: Tree, similarity: Similarity, rows: Any, targets: np.ndarray, criterion: dict[str, Any]
 ) -> np.ndarray:
     """Cluster of each new point: that of its place, or the most similar one where the place is above them."""
+    nodes, labels = tree.cut_nodes(**criterion), tree.cut(**criterion)
     first_leaf = tree.leaf_order[tree.leaf_start[targets]]
     found = labels[first_leaf]
     above = np.flatnonzero(tree.sizes[targets] > tree.sizes[nodes[found]])

@@ -192,9 +192,9 @@ def _with_kept_parts(
 ) -> Tree:
     """Search what is free: between kept subtrees, below a kept top, within and between linked groups."""
     if keep_subtrees:
-        nodes = _outermost(tree, keep_subtrees)
-        groups = [np.sort(tree.leaves(node)) for node in nodes]
-        inner = [tree.subtree(node) for node in nodes]
+        kept = _outermost(tree, keep_subtrees)
+        groups = [np.sort(tree.leaves(node)) for node in kept]
+        inner = [tree.subtree(node) for node in kept]
         return _search_around(
             engine,
             tree,

@@ -55,7 +55,7 @@ class NeighbourIndex:
         self.scale = max(float(np.abs(shifted).max()), 1e-300)
         shifted /= self.dtype.type(self.scale) if isinstance(self.dtype, np.dtype) else np.float32(self.scale)
         if self.is_exact:
-            self.centres = None
+            self.centres: Any = None
             self.order = np.arange(n_points)
             self.offsets = np.append(np.arange(0, n_points, _ROWS_AT_ONCE), n_points)
             self.rows = shifted
@@ -244,7 +244,7 @@ def _kmeans_centres(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: 
         kmeans.train(X)
     finally:
         faiss.omp_set_num_threads(before)
-    return kmeans.centroids
+    return np.asarray(kmeans.centroids)
 
 
 def _nearest_centres(
