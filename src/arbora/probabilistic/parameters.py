@@ -21,7 +21,7 @@ RATES = {  # (leaf, internal), measured on the paper's graphs
     ("dasgupta", "soft"): (0.05, 0.0005),
     ("dasgupta", "straight-through"): (0.05, 0.0005),
     ("tsd", "expected"): (0.3, 0.3),
-    ("tsd", "soft"): (0.12, 0.5),
+    ("tsd", "soft"): (0.1, 0.1),
     ("tsd", "straight-through"): (0.1, 0.1),
 }
 ADAM_RATES = {"softmax": 0.1, "embedding": 0.1}
