@@ -1,6 +1,6 @@
 """gHHC: quality beside speed, on the sets and tasks of the paper.
 
-    python benchmarks/ghhc.py [quality] [aloi] [covtype] [speed] [school] [words] [scale] [--quick]
+    python benchmarks/ghhc.py [quality] [aloi] [covtype] [speed] [school] [words] [scale] [--quick] [--seeds N]
 
 Without a name all but `scale` run. Data comes from ARBORA_DATA (default ../shared/data). Results are printed
 and written to benchmarks/results/ghhc_<name>.json.
@@ -158,6 +158,7 @@ def run_aloi(quick):
         entry = result.setdefault(name, {"dendrogram_purity": [], "cpu_seconds": []})
         entry["dendrogram_purity"].append(dendrogram_purity(tree, y))
         entry["cpu_seconds"].append(cpu)
+        print(f"    seed {seed}, {name}: {entry['dendrogram_purity'][-1]:.4f}, {cpu:.1f} CPU-s", flush=True)
         return tree
 
     similarity = ab.similarity.knn(X, n_neighbors=15)
@@ -227,7 +228,10 @@ def run_school(quick):
     """Explained variance on the school data: 75 % of each school's pupils train, seeds 0..4 (quick: 0)."""
     data = load("vectors/school")
     X, y, task = data["X"], data["score"], data["y"]
-    result = {"split": "multitask.split_by_task(task, 0.75, seed)", "seeds": list(SEEDS)[: 1 if quick else 5]}
+    result = {
+        "split": "multitask.split_by_task(task, 0.75, seed)",
+        "seeds": list(SEEDS)[: 1 if quick else None],
+    }
     for seed in result["seeds"]:
         train = multitask.split_by_task(task, 0.75, seed)
         models = {
@@ -322,7 +326,10 @@ def main():
     )
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []])
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each method")
     options = parser.parse_args()
+    global SEEDS
+    SEEDS = range(options.seeds)
     for name in options.sections or [name for name in SECTIONS if name != "scale"]:
         SECTIONS[name](options.quick)
 
