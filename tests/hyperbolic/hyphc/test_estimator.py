@@ -76,15 +76,23 @@ def test_any_similarity_will_do():
     for data, options in (
         (ab.similarity.dense(W), {}),
         (W, {"similarity": "precomputed"}),
-        (A, {"neighbor_bias": 0.8, "n_triples": 40_000, "max_epochs": 20}),
-        (X, {"similarity": "knn", "n_neighbors": 5, "n_triples": 40_000, "max_epochs": 20}),
-        (X, {"similarity": "gaussian"}),
+        (A, {"n_triples": 40_000, "max_epochs": 50}),
+        (X, {"similarity": "knn", "n_neighbors": 5, "n_triples": 40_000, "max_epochs": 50}),
+        (X, {"similarity": "gaussian", "n_triples": 40_000}),
     ):
         model = ab.HypHC(4, **{**QUICK, **options}).fit(data)
         assert adjusted_rand_score(y, model.labels_) > 0.9, options
     np.testing.assert_allclose(
         ab.HypHC(**QUICK).fit(ab.similarity.dense(W)).cost_, ab.HypHC(**QUICK).fit(X).cost_, rtol=0.02
     )
+
+
+def test_biased_triples_come_near_the_best_tree_of_a_graph_in_pieces():
+    X, _ = blobs(40)
+    graph = ab.similarity.knn(X, n_neighbors=5)
+    model = ab.HypHC(neighbor_bias=0.8, n_triples=40_000, max_epochs=20, random_state=0).fit(graph)
+    best = ab.metrics.dasgupta_cost(ab.refine(model.tree_, graph), graph)
+    assert model.cost_ < 1.25 * best
 
 
 def test_training_can_start_from_a_tree():
