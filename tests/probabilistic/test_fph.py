@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 import arbora as ab
-from arbora.errors import FormatError
+from arbora.errors import FormatError, TooLargeError
 from arbora.probabilistic import small_hsbm
 from arbora.probabilistic.start import STARTS, start_tree
 
@@ -274,3 +274,9 @@ def test_vectors_become_a_graph_of_neighbours():
     model = ab.FPH(**QUICK).fit(X)
     assert adjusted_rand_score(model.labels_, [0] * 30 + [1] * 30) == 1.0
     assert model.n_features_in_ == 4
+
+
+def test_full_matrices_of_a_huge_graph_are_refused(monkeypatch):
+    monkeypatch.setattr("arbora.probabilistic.parameters.LARGEST_DENSE", 1000)
+    with pytest.raises(TooLargeError, match="projected"):
+        ab.FPH(optimizer="softmax", **QUICK).fit(GRAPH.adjacency)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arbora.errors import TooLargeError
 from arbora.metrics import dasgupta_cost, tree_sampling_divergence
 from arbora.probabilistic.start import STARTS, tree_of_parents
 from arbora.probabilistic.training import Settings
@@ -24,6 +25,7 @@ RATES = {  # (leaf, internal), measured on the paper's graphs
     ("tsd", "soft"): (0.1, 0.1),
     ("tsd", "straight-through"): (0.1, 0.1),
 }
+LARGEST_DENSE = 200_000_000
 ADAM_RATES = {"softmax": 0.1, "embedding": 0.1}
 CHOICES = {
     "objective": ("dasgupta", "tsd"),
@@ -138,6 +140,12 @@ def unconstrained_step(model: FPH, graph, progress, similarity, settings: Settin
     """The step of Adam on scores or embeddings, or None for the projected gradient."""
     if model.optimizer == "projected":
         return None
+    n_entries = progress.model.A.shape[0] * progress.model.n_internal
+    if n_entries > LARGEST_DENSE:
+        raise TooLargeError(
+            f"optimizer={model.optimizer!r} needs full n x n' matrices, {n_entries:,} numbers each. "
+            'Use optimizer="projected", which keeps A sparse.'
+        )
     import torch
 
     from arbora.probabilistic.parameterisations import AdamTrainer, EmbeddingParameters, SoftmaxParameters
