@@ -18,7 +18,7 @@ import resource
 import time
 
 import numpy as np
-from fph_graphs import RESULTS, SMALL, load_graph, load_labels
+from _fph_graphs import RESULTS, SMALL, load_graph, load_labels
 from sklearn.metrics import normalized_mutual_info_score
 
 import arbora as ab

@@ -12,7 +12,7 @@ import json
 import time
 
 import numpy as np
-from fph_graphs import RESULTS
+from _fph_graphs import RESULTS
 from sklearn.metrics import normalized_mutual_info_score
 
 import arbora as ab

@@ -12,7 +12,7 @@ import json
 import time
 
 import numpy as np
-from fph_graphs import RESULTS, SMALL, load_graph
+from _fph_graphs import RESULTS, SMALL, load_graph
 
 from arbora.tasks import link_prediction as links
 
@@ -25,7 +25,9 @@ PAPER = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--graphs", nargs="+", default=SMALL)

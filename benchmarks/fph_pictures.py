@@ -15,7 +15,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from fph_graphs import arrays, load_attributes, load_graph
+from _fph_graphs import arrays, load_attributes, load_graph
 
 import arbora as ab
 from arbora.probabilistic.flat import flat_labels

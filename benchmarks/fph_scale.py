@@ -13,7 +13,7 @@ import json
 import resource
 import time
 
-from fph_graphs import RESULTS, planted_graph
+from _fph_graphs import RESULTS, planted_graph
 
 import arbora as ab
 
@@ -26,14 +26,18 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the size")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the size, and of the batches")
+    parser.add_argument(
+        "--scale", type=int, default=1, help="a graph so many times smaller, batches as they are"
+    )
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--objective", choices=("dasgupta", "tsd"), default="dasgupta")
     arguments = parser.parse_args()
-    scale = 100 if arguments.quick else 1
+    scale = 100 if arguments.quick else arguments.scale
+    batch = 100 if arguments.quick else 1
     n_nodes, n_edges = 2_385_902 // scale, 61_806_367 // scale
     start = time.perf_counter()
-    graph = planted_graph(n_nodes, n_edges, n_blocks=4096 if scale == 1 else 128)
+    graph = planted_graph(n_nodes, n_edges, n_blocks=max(4096 // scale // 64, 1) * 64)
     print(
         f"{graph.n_points} nodes, {graph.n_edges} edges in {time.perf_counter() - start:.1f} s, {peak_gb():.1f} GB"
     )
@@ -49,8 +53,8 @@ def main():
         512,
         objective=arguments.objective,
         init="random",
-        batch_size=10_000 // scale,
-        batch_limit=200_000 // scale,
+        batch_size=10_000 // batch,
+        batch_limit=200_000 // batch,
         max_epochs=arguments.steps,
         evaluate_every=max(arguments.steps // 4, 1),
         callback=note,
@@ -66,7 +70,7 @@ def main():
     )
     RESULTS.mkdir(exist_ok=True)
     found = {"cpu_s_step": cpu, "wall_s_step": wall, "peak_gb": peak_gb(), "first": first, "last": last}
-    name = f"fph_scale_{arguments.objective}{'_quick' if arguments.quick else ''}.json"
+    name = f"fph_scale_{arguments.objective}_{scale}.json"
     (RESULTS / name).write_text(json.dumps(found, indent=1))
 
 
