@@ -16,7 +16,7 @@ import json
 import time
 from pathlib import Path
 
-import fph_graphs
+import _fph_graphs as fph_graphs
 import numpy as np
 from sklearn.cluster import Birch
 from sklearn.datasets import load_digits

@@ -18,7 +18,7 @@ import resource
 import time
 from pathlib import Path
 
-import fph_graphs
+import _fph_graphs as fph_graphs
 import numpy as np
 
 import arbora as ab

@@ -8,8 +8,8 @@ import arbora as ab
 
 # the names that users and their code rely on
 PROMISED = {
-    "arbora": "Tree cluster refine linkage bisecting_kmeans hierarchical_kmeans OnlineTree HypHC GHHC FPH L2H TURTLE TEMI "
-    "similarity metrics nn",
+    "arbora": "Tree cluster refine linkage bisecting_kmeans hierarchical_kmeans OnlineTree HypHC GHHC FPH L2H "
+    "TURTLE TEMI similarity metrics nn",
     "arbora.similarity": "cosine dense graph knn gaussian",
     "arbora.metrics": "dasgupta_cost dasgupta_bounds wang_cost moseley_wang_revenue tree_sampling_divergence "
     "dendrogram_purity least_hierarchical_distance leaf_purity clustering_accuracy level_scores",
@@ -19,9 +19,9 @@ PROMISED = {
     "arbora.view": "plot explore to_html clustermap disk_frames plot_cost_history plot_levels",
 }
 TREE_METHODS = (
-    "from_parents from_linkage from_newick from_merges from_networkx from_sklearn load parent n_leaves n_nodes root sizes "
-    "depths children leaves lca is_binary cut levels compress binarize to_linkage to_newick to_networkx to_itol save plot "
-    "explore to_html subtree restrict prune taxonomy flat_clusterings collapse_unary reorder robinson_foulds "
+    "from_parents from_linkage from_newick from_merges from_networkx from_sklearn load parent n_leaves n_nodes root "
+    "sizes depths children leaves lca is_binary cut levels compress binarize to_linkage to_newick to_networkx to_itol "
+    "save plot explore to_html subtree restrict prune taxonomy flat_clusterings collapse_unary reorder robinson_foulds "
     "triplet_distance cophenetic same_topology"
 )
 

@@ -156,9 +156,13 @@ def improve_with_restarts(
             current, budget, n_internal=cap, max_sweeps=max_sweeps, rng=shuffle, certain=shuffle is None
         )
 
-    best = improve(tree, None, None)
-    if n_internal is not None:
-        best = improve(engine.squeeze(best, n_internal), n_internal, None)
+    if n_internal is None:
+        best = improve(tree, None, None)
+    else:  # the best capped tree is found near the best full one
+        full = improve_with_restarts(
+            engine, tree, budget, max_sweeps=max_sweeps, restarts=restarts, n_jobs=n_jobs, rng=rng
+        )
+        best = improve(engine.squeeze(full, n_internal), n_internal, None)
     best_cost = engine.cost(best)
     done = 0
     while not budget.is_over and (done < restarts or budget.is_timed) and tree.n_leaves > 3:
