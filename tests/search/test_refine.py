@@ -239,5 +239,5 @@ def test_wrong_kinds_and_sizes_are_refused():
 def test_too_many_points_for_all_pairs_are_refused_beforehand():
     n = 13_000
     similarity = ab.similarity.cosine(np.random.default_rng(0).normal(size=(n, 2)), affine=False)
-    with pytest.raises(TooLargeError, match="12000 points. Got 13000. Use similarity.knn"):
+    with pytest.raises(TooLargeError, match=r"12000 points\. Got 13000\. Use similarity\.knn"):
         ab.refine(random_tree(n, np.random.default_rng(0)), similarity)
