@@ -1,6 +1,6 @@
 """FPH on graphs with a known hierarchy (paper, Table 10): NMI of the cut at every level, five graphs of each size.
 
-    python benchmarks/fph_hsbm.py [--quick]
+    python benchmarks/fph_hsbm.py [--quick] [--epochs 300] [--no-baselines]
 
 Average linkage, Ward and Louvain stand beside FPH, all at the same number of internal nodes.
 """
@@ -28,9 +28,9 @@ def level_nmi(tree, graph, levels):
     return [normalized_mutual_info_score(level, cut) for level, cut in zip(levels, cuts)]
 
 
-def methods(graph, n_internal, epochs):
+def methods(graph, n_internal, epochs, starts):
     rng = np.random.default_rng(0)
-    for start in ("average", "ward", "louvain"):
+    for start in starts:
         yield start, start_tree(graph, start, n_internal, "tsd", rng)
     for objective in ("tsd", "dasgupta"):
         model = ab.FPH(n_internal, objective=objective, max_epochs=epochs, random_state=0).fit(graph)
@@ -42,7 +42,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--no-baselines", action="store_true")
+    parser.add_argument("--epochs", type=int, default=300)
+    arguments = parser.parse_args()
+    quick, epochs = arguments.quick, 60 if arguments.quick else arguments.epochs
+    starts = () if arguments.no_baselines else ("average", "ward", "louvain")
     result = {}
     for name, make, n_internal in (("n=100", small_hsbm, 64), ("n=1000", large_hsbm, 256)):
         found = {}
@@ -50,7 +54,7 @@ def main():
         for seed in range(2 if quick else 5):
             hsbm = make(seed)
             graph = ab.similarity.graph(hsbm.adjacency)
-            for method, tree in methods(graph, n_internal, 60 if quick else 300):
+            for method, tree in methods(graph, n_internal, epochs, starts):
                 found.setdefault(method, []).append(level_nmi(tree, graph, hsbm.levels))
             found.setdefault("true tree", []).append(level_nmi(hsbm.tree, graph, hsbm.levels))
         print(f"{name}: {time.perf_counter() - start:.1f} s; the paper's FPH {PAPER[name]}")
