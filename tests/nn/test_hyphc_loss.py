@@ -64,11 +64,11 @@ def test_a_training_loop_separates_two_groups():
     X = np.repeat([[1.0, 0.0], [0.0, 1.0]], 6, axis=0) + 0.05 * np.random.default_rng(0).normal(size=(12, 2))
     similarity = ab.similarity.cosine(X)
     table = PoincareEmbedding(12, 3, generator=torch.Generator().manual_seed(0))
-    loss_of, optimizer = HypHCLoss(0.2, radius=3.0), RiemannianAdam(table.parameters(), lr=0.1)
+    loss_of, optimizer = HypHCLoss(0.2, radius=3.0), RiemannianAdam(table.parameters(), lr=0.05)
     from arbora.hyperbolic.hyphc.decode import decode
     from arbora.hyperbolic.hyphc.triples import TripleSampler
 
-    for epoch in range(30):
+    for epoch in range(60):
         for triples, weights in TripleSampler(similarity).blocks(epoch):
             optimizer.zero_grad()
             loss_of(table.weight, torch.tensor(triples), torch.tensor(weights)).backward()
