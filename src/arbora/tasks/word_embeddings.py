@@ -128,7 +128,7 @@ class TreeGloVe(BaseEstimator):
         Steps of gHHC after each such pass.
     tree_rate : float, default 0.1
         Learning rate of the nodes.
-    tree_weight : float, default 0.02
+    tree_weight : float, default 0.005
         How strongly the tree moves the words: size of a step relative to a word vector. 0 learns the tree
         without moving them.
     window, min_count, learning_rate, x_max, alpha
@@ -164,7 +164,7 @@ class TreeGloVe(BaseEstimator):
         n_epochs: int = 20,
         tree_steps: int = 100,
         tree_rate: float = 0.1,
-        tree_weight: float = 0.02,
+        tree_weight: float = 0.005,
         window: int = 5,
         min_count: int = 5,
         learning_rate: float = 0.05,
