@@ -9,7 +9,7 @@ from trees import chain, insert_above, random_tree, trees
 
 import arbora as ab
 from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels
-from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree, total_cost
+from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree
 from arbora.search.budget import Budget
 from arbora.search.engines import FeatureEngine, GraphEngine
 

@@ -27,7 +27,9 @@ class GraphLoss(nn.Module):
         if A.ndim != 2 or A.shape[0] != len(self.loops):
             raise ValueError(f"A must have one row a node, {len(self.loops)}. Got shape {tuple(A.shape)}.")
         if B.shape != (A.shape[1], A.shape[1]):
-            raise ValueError(f"B must be {A.shape[1]} x {A.shape[1]}, like A's columns. Got {tuple(B.shape)}.")
+            raise ValueError(
+                f"B must be {A.shape[1]} x {A.shape[1]}, like A's columns. Got {tuple(B.shape)}."
+            )
 
     def expected(
         self, A: Tensor, B: Tensor, n_samples: int = 1, generator: torch.Generator | None = None
