@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from arbora.search._graph_kernels import RELATIVE_GAIN, mark_dirty, sibling_of
-from arbora.search._state import attach, detach
+from arbora.search._state import attach, detach, inner
 
 
 class Features(NamedTuple):
@@ -42,7 +42,7 @@ def make_stack(n_nodes: int) -> Stack:
     return Stack(np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes), np.empty(n_nodes))
 
 
-@njit(cache=True)
+@inner
 def product(a, b):
     """Inner product of two rows."""
     result = 0.0
@@ -60,7 +60,7 @@ def fill_sums(sums, parent):
             sums[above, f] += sums[node, f]
 
 
-@njit(cache=True)
+@inner
 def add_upwards(state, sums, node, row, sign):
     """Add a row, or take it away, from a node to the root."""
     while node >= 0:
@@ -69,7 +69,7 @@ def add_upwards(state, sums, node, row, sign):
         node = state.parent[node]
 
 
-@njit(cache=True)
+@inner
 def take_out_on_paper(state, features, work, subtree):
     """Mark the ancestors of a subtree with their weights, sizes and crosses as they are without it.
 
@@ -90,7 +90,7 @@ def take_out_on_paper(state, features, work, subtree):
         node = state.parent[node]
 
 
-@njit(cache=True)
+@inner
 def descend(state, features, work, stack, row, moved_size, home, gives_back, on_edges, root, known_cost):
     """Best place for a row of this size: (target, as_child, cost), cutting branches that cost `known_cost` or more.
 
@@ -139,7 +139,7 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
     return best, best_as_child, best_cost
 
 
-@njit(cache=True)
+@inner
 def keep_heaviest_on_top(stack, low, high):
     """Swap the cheapest of the places just pushed to the top, so that a good place is found early."""
     if high - low < 2:
@@ -154,7 +154,7 @@ def keep_heaviest_on_top(stack, low, high):
     stack.weight[chosen], stack.weight[last] = stack.weight[last], stack.weight[chosen]
 
 
-@njit(cache=True)
+@inner
 def cost_where_it_is(state, work, subtree, gives_back):
     """Cost of a subtree at its present place, from the marked ancestors."""
     moved_size = state.size[subtree]
@@ -173,7 +173,7 @@ def cost_where_it_is(state, work, subtree, gives_back):
     return cost
 
 
-@njit(cache=True)
+@inner
 def weigh_path(state, features, work, row, node):
     """Set the weights of the unmarked nodes from one upwards."""
     while node >= 0:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from arbora.search._state import inner
+
 
 class Graph(NamedTuple):
     """CSR arrays of a symmetric graph, and the total weight of its edges."""
@@ -61,7 +63,7 @@ def make_work(n_leaves: int, n_nodes: int) -> Work:
     )
 
 
-@njit(cache=True)
+@inner
 def next_leaf(state, leaf, top):
     """The leaf after this one below `top`, in depth-first order; -1 after the last."""
     node = leaf
@@ -75,7 +77,7 @@ def next_leaf(state, leaf, top):
     return -1
 
 
-@njit(cache=True)
+@inner
 def first_leaf(state, node):
     """The first leaf below a node."""
     while state.first[node] >= 0:
@@ -83,7 +85,7 @@ def first_leaf(state, node):
     return node
 
 
-@njit(cache=True)
+@inner
 def climb_from(state, work, node, filled):
     """Mark the unmarked nodes from here upwards; returns the number of path entries in use."""
     clock = work.clock[0]
@@ -95,7 +97,7 @@ def climb_from(state, work, node, filled):
     return filled
 
 
-@njit(cache=True)
+@inner
 def note(state, work, node):
     """Start a marked node's scratch entries from the stored ones."""
     work.mark[node] = work.clock[0]
@@ -106,7 +108,7 @@ def note(state, work, node):
     work.above[node] = np.inf
 
 
-@njit(cache=True)
+@inner
 def mark_inside(state, work, moved):
     """Start a new clock and mark the leaves of the subtree."""
     work.clock[0] += 1
@@ -116,7 +118,7 @@ def mark_inside(state, work, moved):
         leaf = next_leaf(state, leaf, moved)
 
 
-@njit(cache=True)
+@inner
 def push(heap, filled, size, node):
     """Add a node to a heap ordered by size; returns the number of entries."""
     k = filled
@@ -130,7 +132,7 @@ def push(heap, filled, size, node):
     return filled + 1
 
 
-@njit(cache=True)
+@inner
 def drop_smallest(heap, filled, size):
     """Remove the first entry of a heap; returns the number of entries left."""
     filled -= 1
@@ -150,7 +152,7 @@ def drop_smallest(heap, filled, size):
     return filled
 
 
-@njit(cache=True)
+@inner
 def steepest_rise(state, root, rise, gathered, corner, stack):
     """For each node, the most similarity per added leaf gathered by going up some way from it.
 
@@ -193,7 +195,7 @@ def update_rise(state, work):
     steepest_rise(state, root, work.rise, np.empty(n_nodes), corner, np.empty(n_nodes, dtype=np.int32))
 
 
-@njit(cache=True)
+@inner
 def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_size, rise):
     """Whether no place outside the ancestor of this size can be better than the present one.
 
@@ -205,7 +207,7 @@ def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_si
     return certain >= moved_size * rise and size * certain >= cost_now
 
 
-@njit(cache=True)
+@inner
 def mark_near(state, graph, work, moved, max_looks):
     """Mark and weigh the ancestors of a subtree and its neighbours as far up as a better place can be.
 
@@ -262,7 +264,7 @@ def mark_near(state, graph, work, moved, max_looks):
     return node
 
 
-@njit(cache=True)
+@inner
 def mark_neighbourhood(state, graph, work, moved):
     """Mark the ancestors of a subtree and of its neighbours, and weigh them. Returns the number of climbs."""
     mark_inside(state, work, moved)
@@ -287,7 +289,7 @@ def mark_neighbourhood(state, graph, work, moved):
     return n_climbs
 
 
-@njit(cache=True)
+@inner
 def mark_row(state, work, root, indices, data):
     """Mark and weigh the ancestors of a new point's neighbours. Returns the number of climbs."""
     work.clock[0] += 1
@@ -306,7 +308,7 @@ def mark_row(state, work, root, indices, data):
     return n_climbs
 
 
-@njit(cache=True)
+@inner
 def weigh_climbs(state, work, n_climbs):
     """Sum the weights of marked leaves upwards.
 

@@ -8,13 +8,13 @@ import numpy as np
 from numba import njit
 
 from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighbourhood, mark_row, next_leaf
-from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
+from arbora.search._state import TSD, attach, detach, inner, loop_of, node_cost, own_of
 
 SCANNED_CHILDREN = 64  # children of one node that are looked at, or noted as changed, one by one
 RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: below is rounding
 
 
-@njit(cache=True)
+@inner
 def take_out_on_paper(state, work, moved, gives_back, top):
     """Sizes, crosses and spreads of the ancestors up to `top` as they would be without the subtree."""
     moved_size = state.size[moved]
@@ -52,7 +52,7 @@ class Moved(NamedTuple):
     total: float
 
 
-@njit(cache=True)
+@inner
 def added_at(work, moved, node, child_weight, child_size, child_own):
     """What a node costs more when the subtree is put somewhere below the given child.
 
@@ -68,7 +68,7 @@ def added_at(work, moved, node, child_weight, child_size, child_own):
     ) - node_cost(moved.objective, size, cross, spread, moved.total)
 
 
-@njit(cache=True)
+@inner
 def cost_on_edge(work, moved, parent, weight, size, loop, own):
     """Cost at the edge's upper end and at the new node when the subtree goes on the edge above a node.
 
@@ -86,7 +86,7 @@ def cost_on_edge(work, moved, parent, weight, size, loop, own):
     return cost
 
 
-@njit(cache=True)
+@inner
 def best_unmarked_child(state, work, moved, node, subtree):
     """Cheapest edge above a child that the subtree has no similarity with: (child, cost)."""
     best, best_cost, looked = -1, np.inf, 0
@@ -127,7 +127,7 @@ def find_best_place(state, graph, work, subtree, objective, max_looks):
     return target, as_child, cost, cost_now, top
 
 
-@njit(cache=True)
+@inner
 def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges):
     """The cheapest of the marked places below `top`: (target, as_child, cost there, cost at home).
 
@@ -180,7 +180,7 @@ def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back,
     return best, best_as_child, best_cost, cost_now
 
 
-@njit(cache=True)
+@inner
 def mark_dirty(state, work, sibling, joint, beyond):
     """Note the nodes whose surroundings a move changed: both paths up to where they meet, and what hangs there.
 
@@ -199,7 +199,7 @@ def mark_dirty(state, work, sibling, joint, beyond):
     mark_dirty_up_to(state, work, joint, meeting)
 
 
-@njit(cache=True)
+@inner
 def mark_neighbours_dirty(state, graph, work, moved):
     """Note the neighbours of a small subtree that moved: they meet it elsewhere now."""
     leaf, looked = first_leaf(state, moved), 0
@@ -212,7 +212,7 @@ def mark_neighbours_dirty(state, graph, work, moved):
         looked += 1
 
 
-@njit(cache=True)
+@inner
 def mark_dirty_up_to(state, work, node, last):
     """Mark the nodes from one upwards to `last`, with their children."""
     while node >= 0:
