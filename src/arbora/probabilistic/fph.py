@@ -27,11 +27,11 @@ from arbora.tree import Tree
 
 
 class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
-    """Flexible probabilistic hierarchies: a distribution over trees on a graph, trained by gradient [1]_.
+    """Flexible probabilistic hierarchies: a distribution over trees on a graph, trained by gradient.
 
     Every leaf has a distribution over n' internal nodes (A), every internal node one over those after it (B).
     Training lowers Dasgupta's cost, or raises the tree sampling divergence, of the trees this describes, and
-    keeps the model whose most likely tree is best.
+    keeps the model whose most likely tree is best [1]_.
 
     Parameters
     ----------

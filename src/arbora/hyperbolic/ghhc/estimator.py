@@ -100,9 +100,9 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Internal nodes in the ball.
     parents_ : int64[n]
         Row of `nodes_` each row of X selected as parent.
-    split_uncertainty_ : float64[tree_.n_internal]
+    split_uncertainty_ : ``float64[tree_.n_internal]``
         Mean probability that a child of the split belongs elsewhere.
-    costs_ : float64[n_steps_]
+    costs_ : ``float64[n_steps_]``
         Mean ranking cost of each step; 0 is undecided, lower is better.
     n_steps_ : int
 

@@ -91,7 +91,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Leaves in the ball, from which `tree_` was decoded (before refinement).
     cost_ : float
         Dasgupta's cost of `tree_` over unordered pairs.
-    cost_history_, loss_history_ : ndarray, shape (n_epochs_,)
+    cost_history_, loss_history_ : ndarray, shape ``(n_epochs_,)``
         Decoded cost (NaN where an epoch was not decoded) and mean loss of a triple, of the restart kept.
     n_epochs_ : int
     restart_costs_ : ndarray of float64, shape (restarts,)
