@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from arbora.tree._kernels import inner
+
 NOTHING = -1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FULL = 0.7  # share of used slots at which the hash is rebuilt from the edges still alive
@@ -35,13 +37,13 @@ class ShrinkingGraph(NamedTuple):
     used: NDArray[np.int64]  # one number: slots in use
 
 
-@njit(cache=True)
+@inner
 def comes_first(graph, x, y):
     """Whether half-edge x beats y: larger key, then the older cluster at its far end."""
     return graph.key[x] > graph.key[y] or (graph.key[x] == graph.key[y] and graph.rank[x] < graph.rank[y])
 
 
-@njit(cache=True)
+@inner
 def meld(graph, x, y):
     """Join two heaps, either may be NOTHING; returns the top."""
     if x == NOTHING:
@@ -59,7 +61,7 @@ def meld(graph, x, y):
     return x
 
 
-@njit(cache=True)
+@inner
 def meld_siblings(graph, first):
     """Join a list of sibling heaps in the two passes of a pairing heap; returns the top."""
     paired = NOTHING  # results of the first pass, chained backwards through `sibling`
@@ -114,7 +116,7 @@ def raise_key(graph, half, key):
     graph.top[cluster] = meld(graph, graph.top[cluster], half)
 
 
-@njit(cache=True)
+@inner
 def first_slot(slots, a, b):
     """Where the search for the pair {a, b} starts."""
     low, high = (a, b) if a < b else (b, a)
@@ -150,7 +152,7 @@ def file_edge(graph, edge):
         file_all_edges(graph)
 
 
-@njit(cache=True)
+@inner
 def file_all_edges(graph):
     """Rebuild the hash from the edges that are alive."""
     slots, end = graph.slots, graph.end

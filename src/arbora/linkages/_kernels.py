@@ -16,6 +16,7 @@ from arbora.linkages._heaps import (
     pop,
     raise_key,
 )
+from arbora.tree._kernels import inner
 
 AVERAGE, COMPLETE = 0, 1
 
@@ -41,7 +42,7 @@ def list_edges(indptr, indices, data):
     return end, weight
 
 
-@njit(cache=True)
+@inner
 def true_key(graph, mass, size, pairs, method, half):
     """Similarity along a half-edge up to a factor of its own cluster; negative where it has become 0.
 
@@ -100,7 +101,7 @@ def drop_edge(graph, edge):
     graph.end[2 * edge + 1] = NOTHING
 
 
-@njit(cache=True)
+@inner
 def settle_top(graph, mass, size, pairs, method, cluster, degree):
     """Bring the truly best half-edge of a cluster to the top of its heap and return it, or NOTHING.
 
@@ -126,7 +127,7 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
     return NOTHING
 
 
-@njit(cache=True)
+@inner
 def join_edges(graph, mass, size, pairs, method, lost, kept, into):
     """Add edge `lost` to edge `kept`, which leads from cluster `into` to the same far cluster."""
     weight = graph.weight
@@ -143,7 +144,7 @@ def join_edges(graph, mass, size, pairs, method, lost, kept, into):
             raise_key(graph, half, key)
 
 
-@njit(cache=True)
+@inner
 def move_edges(graph, mass, size, pairs, method, gone, into):
     """Hand the half-edges of cluster `gone` to `into`. Masses and sizes must be those after the merge."""
     todo = graph.top[gone]

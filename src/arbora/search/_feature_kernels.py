@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from arbora.search._graph_kernels import RELATIVE_GAIN, mark_dirty, sibling_of
-from arbora.search._state import attach, detach, inner
+from arbora.search._state import attach, detach
+from arbora.tree._kernels import inner
 
 
 class Features(NamedTuple):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from arbora.search._state import inner
+from arbora.tree._kernels import inner
 
 
 class Graph(NamedTuple):

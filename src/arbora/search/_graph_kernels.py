@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 
 from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighbourhood, mark_row, next_leaf
-from arbora.search._state import TSD, attach, detach, inner, loop_of, node_cost, own_of
+from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
+from arbora.tree._kernels import inner
 
 SCANNED_CHILDREN = 64  # children of one node that are looked at, or noted as changed, one by one
 RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: below is rounding

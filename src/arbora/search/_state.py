@@ -12,10 +12,7 @@ import numpy as np
 from numba import njit
 
 from arbora.tree import Tree
-
-# For functions that only kernels call: without a way in from Python and a place in the cache of their own (they are
-# part of their caller's), they compile in half the time.
-inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+from arbora.tree._kernels import inner
 
 DASGUPTA, TSD = 0, 1
 OBJECTIVES = {"dasgupta": DASGUPTA, "tsd": TSD}
