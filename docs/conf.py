@@ -20,7 +20,7 @@ autodoc_typehints = "none"
 napoleon_google_docstring = False
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
-exclude_patterns = ["_build", "api/generated/README*"]
+exclude_patterns = ["_build", "api/generated/README*", "search_figures.rst"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",

@@ -43,6 +43,7 @@ axis.scatter(*points.T, c=label, cmap="tab10", s=10 + 60 * sure)
 axis.scatter(*nodes.T, color="black", marker="^", s=24, zorder=3)
 axis.set_aspect("equal")
 axis.axis("off")
+plt.show()
 
 # %%
 # New points find their place: the label of their cluster, or the node of the tree they hang from.

@@ -34,6 +34,7 @@ ab.view.clustermap(
     cmap="RdBu_r",
     center=0,
 )
+plt.show()
 
 # %%
 # How good every cut is.
