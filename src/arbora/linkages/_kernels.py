@@ -289,12 +289,21 @@ def cap_by_children(left, right, similarity, n_points):
     return capped
 
 
-@njit(cache=True)
 def parents_of_merges(left, right, order, n_points):
     """Parent array when merges are renumbered in the given order; parts never merged are joined at the top.
 
     The two smallest parts are joined first, so that the top stays shallow.
     """
+    parent, size = merge_in_order(left, right, order, n_points)
+    roots = np.flatnonzero(parent[: n_points + len(left)] == NOTHING)
+    # sorted here: numba's own sort takes seconds to compile
+    join_parts(parent, size, roots[np.argsort(size[roots], kind="stable")], n_points + len(left))
+    return parent
+
+
+@njit(cache=True)
+def merge_in_order(left, right, order, n_points):
+    """Parents and sizes after the merges, with room for joining the parts that are left."""
     n_merges = left.shape[0]
     parent = np.full(2 * n_points - 1, NOTHING, dtype=np.int64)
     number = np.arange(n_points + n_merges)
@@ -306,11 +315,18 @@ def parents_of_merges(left, right, order, n_points):
         a, b = number[left[order[rank]]], number[right[order[rank]]]
         parent[a] = parent[b] = node
         size[node] = size[a] + size[b]
-    roots = np.flatnonzero(parent[: n_points + n_merges] == NOTHING)
-    roots = roots[np.argsort(size[roots], kind="mergesort")]
-    made = n_points + n_merges  # joined parts come out in ascending size: two queues replace a heap
+    return parent, size
+
+
+@njit(cache=True)
+def join_parts(parent, size, roots, made):
+    """Join parts, given by ascending size, the two smallest first; nodes from `made` on are unused.
+
+    Joined parts come out in ascending size: two queues replace a heap.
+    """
     at_root, at_made = 0, made
-    for node in range(made, 2 * n_points - 1):
+    for node in range(made, parent.shape[0]):
+        joined = 0
         for _ in range(2):
             take_made = at_root == roots.shape[0] or (at_made < node and size[at_made] < size[roots[at_root]])
             if take_made:
@@ -320,8 +336,8 @@ def parents_of_merges(left, right, order, n_points):
                 part = roots[at_root]
                 at_root += 1
             parent[part] = node
-            size[node] = size[node] + size[part] if _ else size[part]
-    return parent
+            joined += size[part]
+        size[node] = joined
 
 
 @njit(cache=True)
