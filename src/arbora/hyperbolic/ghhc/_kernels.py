@@ -344,16 +344,17 @@ def unnormalised_mass(scores, point_gap):
     """Sum over the nodes of ``exp(-distance)`` for each point: float64[N].
 
     Since the distance is ``2 arsinh sqrt(q)``, its exponential is ``(sqrt(q) + sqrt(1 + q))^-2``: no
-    logarithm, and the loop runs in vector registers.
+    logarithm, and the loop runs in vector registers, in the precision of the scores.
     """
     n_points, n_nodes = scores.shape
     total = np.zeros(n_points)
+    zero, one = scores.dtype.type(0), scores.dtype.type(1)
     for i in range(n_points):
-        share = 1.0 / point_gap[i]
-        mass = 0.0
+        share = one / point_gap[i]
+        mass = zero
         for n in range(n_nodes):
-            ratio = max(scores[i, n], 0.0) * share
-            root = math.sqrt(ratio) + math.sqrt(1.0 + ratio)
-            mass += 1.0 / (root * root)
+            ratio = max(scores[i, n], zero) * share
+            root = math.sqrt(ratio) + math.sqrt(one + ratio)
+            mass += one / (root * root)
         total[i] = mass
     return total

@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc import seeding
 from arbora.hyperbolic.ghhc.distances import Floats
-from arbora.hyperbolic.ghhc.model import Ints
+from arbora.hyperbolic.ghhc.model import LARGEST_NORM, Ints
 
 SEEDS_PER_LEAF, MOST_SEEDS = 8, 4096  # more seeds than leaves, merged down: better leaves than seeding alone
 
@@ -111,5 +111,5 @@ def place(averages: Floats, n_leaves: int, radius: float, norms: str) -> Floats:
             length * (2.0 / (1.0 + radius**2)), 1.0
         )  # norm r is 2r / (1 + r²) in the Klein model
         klein[n_leaves:] **= 2
-        wanted = klein / (1.0 + np.sqrt(1.0 - klein**2))
+        wanted = np.minimum(klein / (1.0 + np.sqrt(1.0 - klein**2)), LARGEST_NORM * radius)
     return averages * (wanted / safe)[:, None].astype(averages.dtype)

@@ -17,6 +17,7 @@ from arbora.hyperbolic.ghhc.distances import Floats, NodeTable, depths, gaps
 
 Ints = NDArray[np.int64]
 BLOCK = 4_000_000  # entries of a block of child-by-node matrices
+LARGEST_NORM = 1.0 - 1e-3  # of nodes, as a share of the data's: they stay below it, to be its parents
 
 
 def ranks(table: NodeTable) -> Ints:

@@ -13,7 +13,7 @@ import numpy as np
 
 from arbora.errors import DivergedError, FormatError
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
-from arbora.hyperbolic.ghhc.model import node_parents, ranks
+from arbora.hyperbolic.ghhc.model import LARGEST_NORM, node_parents, ranks
 from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
 from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS, Optimiser
 from arbora.hyperbolic.ghhc.rows import BallPlacement
@@ -82,7 +82,7 @@ def train(
 
 
 def _train(plan, state, sampler, read_raw, after_step) -> TrainingState:
-    limit = state.placement.norm * (1.0 - 1e-3)  # nodes stay below the data, so that they can be its parents
+    limit = state.placement.norm * LARGEST_NORM
     while state.step < plan.n_steps:
         rng = step_generator(plan.seed, state.step)
         rate = plan.learning_rate * (annealed(state.step, plan.n_steps, floor=0.1) if plan.anneal else 1.0)
