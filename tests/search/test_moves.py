@@ -29,11 +29,10 @@ def cost_by_definition(tree, similarity, objective):
 
 def assert_caches_are_fresh(state, tree, engine):
     fresh = engine.state(tree)
-    used = np.setdiff1d(np.arange(len(state.parent)), state.free[: state.numbers[0]])
+    used = np.setdiff1d(np.arange(len(state.nodes)), state.free[: state.numbers[0]])
     for name in ("size", "cross", "spread"):
         cached, recomputed = (
-            np.sort(getattr(s, name)[:][nodes])
-            for s, nodes in ((state, used), (fresh, np.arange(tree.n_nodes)))
+            np.sort(s.nodes[name][nodes]) for s, nodes in ((state, used), (fresh, np.arange(tree.n_nodes)))
         )
         np.testing.assert_allclose(cached, recomputed, atol=1e-9, err_msg=name)
 
@@ -53,16 +52,16 @@ def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, o
     before = cost_by_definition(tree, graph, objective)
     for subtree in range(tree.n_nodes - 1):
         state = engine.state(tree)
-        work = _gather_kernels.make_work(tree.n_leaves, len(state.parent))
+        work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         target, as_child, cost, cost_now, _ = _graph_kernels.find_best_place(
             state, engine._arrays, work, subtree, OBJECTIVES[objective], 0
         )
         if not cost < cost_now - 1e-9 * abs(cost_now):
             continue
-        if work.mark[target] != work.clock[0]:
-            work.weight[target] = 0.0
-        detach(state, subtree, work.weight, -1)
-        attach(state, subtree, target, as_child, work.weight, -1)
+        if work.nodes["mark"][target] != work.clock[0]:
+            work.nodes["weight"][target] = 0.0
+        detach(state, subtree, work.nodes, -1)
+        attach(state, subtree, target, as_child, work.nodes, -1)
         moved = to_tree(state, tree)
         np.testing.assert_allclose(
             before - cost_by_definition(moved, graph, objective), cost_now - cost, atol=1e-9
@@ -75,7 +74,7 @@ def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped
     rng = np.random.default_rng(seed)
     engine = GraphEngine(random_graph(tree.n_leaves, rng, density=0.3))
     state = engine.state(tree, tree.n_internal if capped else None)
-    work = _gather_kernels.make_work(tree.n_leaves, len(state.parent))
+    work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
     _gather_kernels.update_rise(state, work)
     for subtree in range(tree.n_nodes - 1):
         gains = []
@@ -102,10 +101,10 @@ def steepest_rise_by_definition(tree, cross):
 def test_steepest_rise_equals_its_definition(tree, seed):
     engine = GraphEngine(random_graph(tree.n_leaves, np.random.default_rng(seed)))
     state = engine.state(tree)
-    work = _gather_kernels.make_work(tree.n_leaves, len(state.parent))
+    work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
     _gather_kernels.update_rise(state, work)
     expected = steepest_rise_by_definition(tree, engine.graph.cross(tree))
-    np.testing.assert_allclose(work.rise[: tree.n_nodes], expected, atol=1e-12)
+    np.testing.assert_allclose(work.nodes["rise"][: tree.n_nodes], expected, atol=1e-12)
 
 
 @given(
@@ -144,10 +143,10 @@ def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
     state = make_state(
         tree, FeatureEngine(similarity).restrict(np.arange(n)).similarity.cross(tree), np.ones(n), 0
     )
-    features = _feature_kernels.make_features(similarity.features[:n], tree.parent, len(state.parent))
-    work = _gather_kernels.make_work(len(state.parent), len(state.parent))
+    features = _feature_kernels.make_features(similarity.features[:n], tree.parent, len(state.nodes))
+    work = _gather_kernels.make_work(len(state.nodes), len(state.nodes))
     target = np.empty(1, dtype=np.int64)
-    stack = _feature_kernels.make_stack(len(state.parent))
+    stack = _feature_kernels.make_stack(len(state.nodes))
     rows = np.ascontiguousarray(similarity.features[n:], dtype=np.float64)
     _feature_kernels.place_rows(state, features, work, stack, tree.root, rows, 0, 1, target)
     costs = [ab.metrics.dasgupta_cost(insert_above(tree, node), similarity) for node in range(tree.n_nodes)]

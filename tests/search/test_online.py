@@ -15,9 +15,11 @@ def assert_state_is_fresh(model, X):
     tree = model.tree_
     similarity = ab.similarity.cosine(X)
     state = model._state
-    used = np.setdiff1d(np.arange(model._capacity, len(state.parent)), state.free[: state.numbers[0]])
-    np.testing.assert_allclose(np.sort(state.cross[used]), np.sort(similarity.cross(tree)), atol=1e-8)
-    np.testing.assert_array_equal(np.sort(state.size[used]), np.sort(tree.sizes[tree.n_leaves :]))
+    used = np.setdiff1d(np.arange(model._capacity, len(state.nodes)), state.free[: state.numbers[0]])
+    np.testing.assert_allclose(
+        np.sort(state.nodes["cross"][used]), np.sort(similarity.cross(tree)), atol=1e-8
+    )
+    np.testing.assert_array_equal(np.sort(state.nodes["size"][used]), np.sort(tree.sizes[tree.n_leaves :]))
 
 
 def test_batches_grow_the_tree_past_its_first_capacity_and_caches_stay_exact():
@@ -88,7 +90,7 @@ def test_predict_finds_the_cluster_of_unseen_points():
 def test_weights_and_dot_products():
     X = np.abs(stream(30))
     model = ab.OnlineTree("dot", random_state=0).partial_fit(X, sample_weight=np.arange(1, 31))
-    assert model._state.size[model._root] == np.arange(1, 31).sum()
+    assert model._state.nodes["size"][model._root] == np.arange(1, 31).sum()
     with pytest.raises(ValueError, match="without negative entries"):
         ab.OnlineTree("dot").fit(stream(5))
 

@@ -40,7 +40,7 @@ class Stack(NamedTuple):
 
 def make_stack(n_nodes: int) -> Stack:
     """Room for every node."""
-    return Stack(np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes), np.empty(n_nodes))
+    return Stack(np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes), np.empty(n_nodes))
 
 
 @inner
@@ -67,7 +67,7 @@ def add_upwards(state, sums, node, row, sign):
     while node >= 0:
         for f in range(row.shape[0]):
             sums[node, f] += sign * row[f]
-        node = state.parent[node]
+        node = state.nodes[node].parent
 
 
 @inner
@@ -78,17 +78,17 @@ def take_out_on_paper(state, features, work, subtree):
     """
     work.clock[0] += 1
     row = features.sums[subtree]
-    own, moved_size = product(row, row), state.size[subtree]
+    own, moved_size = product(row, row), state.nodes[subtree].size
     inner_weight = 0.0
-    node = state.parent[subtree]
+    node = state.nodes[subtree].parent
     while node >= 0:
         weight = product(row, features.sums[node]) - own
-        work.mark[node] = work.clock[0]
-        work.weight[node] = weight
-        work.size[node] = state.size[node] - moved_size
-        work.cross[node] = state.cross[node] - (weight - inner_weight)
+        work.nodes[node].mark = work.clock[0]
+        work.nodes[node].weight = weight
+        work.nodes[node].size = state.nodes[node].size - moved_size
+        work.nodes[node].cross = state.nodes[node].cross - (weight - inner_weight)
         inner_weight = weight
-        node = state.parent[node]
+        node = state.nodes[node].parent
 
 
 @inner
@@ -98,18 +98,18 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
     `home`, when the subtree's parent is to be given back, is skipped: its other child stands in its place.
     """
     best, best_as_child, best_cost = -1, False, known_cost
-    root_is_marked = work.mark[root] == work.clock[0]
+    root_is_marked = work.nodes[root].mark == work.clock[0]
     stack.node[0], stack.above[0] = root, 0.0
-    stack.weight[0] = work.weight[root] if root_is_marked else product(row, features.sums[root])
+    stack.weight[0] = work.nodes[root].weight if root_is_marked else product(row, features.sums[root])
     n_open = 1
     while n_open > 0:
         n_open -= 1
         node, above, weight = stack.node[n_open], stack.above[n_open], stack.weight[n_open]
         if above >= best_cost:
             continue
-        marked = work.mark[node] == work.clock[0]
-        size = work.size[node] if marked else state.size[node]
-        cross = work.cross[node] if marked else state.cross[node]
+        marked = work.nodes[node].mark == work.clock[0]
+        size = work.nodes[node].size if marked else state.nodes[node].size
+        cross = work.nodes[node].cross if marked else state.nodes[node].cross
         if on_edges and not (gives_back and node == home):
             cost = above + (size + moved_size) * weight
             if cost < best_cost:
@@ -122,11 +122,13 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
             if cost < best_cost:
                 best, best_as_child, best_cost = node, True, cost
         first_pushed = n_open
-        child = state.first[node]
+        child = state.nodes[node].first
         while child >= 0:
-            if work.inside[child] != work.clock[0]:
-                child_marked = work.mark[child] == work.clock[0]
-                child_weight = work.weight[child] if child_marked else product(row, features.sums[child])
+            if work.nodes[child].inside != work.clock[0]:
+                child_marked = work.nodes[child].mark == work.clock[0]
+                child_weight = (
+                    work.nodes[child].weight if child_marked else product(row, features.sums[child])
+                )
                 child_above = above
                 if not is_gone:
                     child_above += moved_size * cross + (size + moved_size) * (weight - child_weight)
@@ -135,7 +137,7 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
                     stack.node[n_open], stack.above[n_open] = child, child_above
                     stack.weight[n_open] = child_weight
                     n_open += 1
-            child = state.after[child]
+            child = state.nodes[child].after
         keep_heaviest_on_top(stack, first_pushed, n_open)
     return best, best_as_child, best_cost
 
@@ -158,19 +160,19 @@ def keep_heaviest_on_top(stack, low, high):
 @inner
 def cost_where_it_is(state, work, subtree, gives_back):
     """Cost of a subtree at its present place, from the marked ancestors."""
-    moved_size = state.size[subtree]
-    home = state.parent[subtree]
-    cost = (work.size[home] + moved_size) * work.weight[home]
+    moved_size = state.nodes[subtree].size
+    home = state.nodes[subtree].parent
+    cost = (work.nodes[home].size + moved_size) * work.nodes[home].weight
     if not gives_back:
-        cost += moved_size * work.cross[home]
-    inner_weight = work.weight[home]
-    node = state.parent[home]
+        cost += moved_size * work.nodes[home].cross
+    inner_weight = work.nodes[home].weight
+    node = state.nodes[home].parent
     while node >= 0:
-        cost += moved_size * work.cross[node] + (work.size[node] + moved_size) * (
-            work.weight[node] - inner_weight
+        cost += moved_size * work.nodes[node].cross + (work.nodes[node].size + moved_size) * (
+            work.nodes[node].weight - inner_weight
         )
-        inner_weight = work.weight[node]
-        node = state.parent[node]
+        inner_weight = work.nodes[node].weight
+        node = state.nodes[node].parent
     return cost
 
 
@@ -178,17 +180,17 @@ def cost_where_it_is(state, work, subtree, gives_back):
 def weigh_path(state, features, work, row, node):
     """Set the weights of the unmarked nodes from one upwards."""
     while node >= 0:
-        if work.mark[node] != work.clock[0]:
-            work.mark[node] = work.clock[0]
-            work.weight[node] = product(row, features.sums[node])
-        node = state.parent[node]
+        if work.nodes[node].mark != work.clock[0]:
+            work.nodes[node].mark = work.clock[0]
+            work.nodes[node].weight = product(row, features.sums[node])
+        node = state.nodes[node].parent
 
 
 @njit(cache=True)
 def find_root(state, node):
     """The root, from any node in the tree."""
-    while state.parent[node] >= 0:
-        node = state.parent[node]
+    while state.nodes[node].parent >= 0:
+        node = state.nodes[node].parent
     return node
 
 
@@ -197,15 +199,15 @@ def regraft(state, features, work, stack, subtrees, max_size):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     n_moves, gained = 0, 0.0
     for subtree in subtrees:
-        if not work.dirty[subtree] or state.parent[subtree] < 0 or state.size[subtree] > max_size:
+        if not work.dirty[subtree] or state.nodes[subtree].parent < 0 or state.nodes[subtree].size > max_size:
             continue
         work.dirty[subtree] = False
-        home = state.parent[subtree]
-        gives_back = state.n_children[home] == 2
+        home = state.nodes[subtree].parent
+        gives_back = state.nodes[home].n_children == 2
         take_out_on_paper(state, features, work, subtree)
-        work.inside[subtree] = work.clock[0]
+        work.nodes[subtree].inside = work.clock[0]
         cost_now = cost_where_it_is(state, work, subtree, gives_back)
-        row, moved_size = features.sums[subtree].copy(), state.size[subtree]
+        row, moved_size = features.sums[subtree].copy(), state.nodes[subtree].size
         on_edges = gives_back or state.numbers[2] > 0
         bar = cost_now - RELATIVE_GAIN * abs(cost_now)
         target, as_child, cost = descend(
@@ -226,8 +228,8 @@ def regraft(state, features, work, stack, subtrees, max_size):
         sibling = sibling_of(state, subtree) if gives_back else home
         weigh_path(state, features, work, row, target)
         add_upwards(state, features.sums, home, row, -1.0)
-        detach(state, subtree, work.weight, -1)
-        joint = attach(state, subtree, target, as_child, work.weight, -1)
+        detach(state, subtree, work.nodes, -1)
+        joint = attach(state, subtree, target, as_child, work.nodes, -1)
         if not as_child:
             features.sums[joint] = features.sums[target]
         add_upwards(state, features.sums, joint, row, 1.0)
@@ -253,16 +255,16 @@ def insert_rows(state, features, work, stack, root, leaves):
             root = leaf
             continue
         work.clock[0] += 1
-        row, size = features.sums[leaf], state.size[leaf]
+        row, size = features.sums[leaf], state.nodes[leaf].size
         target = descend(state, features, work, stack, row, size, -1, False, True, root, np.inf)[0]
         weigh_path(state, features, work, row, target)
-        joint = attach(state, leaf, target, False, work.weight, -1)
+        joint = attach(state, leaf, target, False, work.nodes, -1)
         features.sums[joint] = features.sums[target]
         add_upwards(state, features.sums, joint, row, 1.0)
         work.dirty[leaf] = True
         work.dirty[target] = True
         work.dirty[joint] = True
-        if state.parent[joint] < 0:
+        if state.nodes[joint].parent < 0:
             root = joint
     return root
 
@@ -271,10 +273,10 @@ def insert_rows(state, features, work, stack, root, leaves):
 def remove_leaf(state, features, work, leaf):
     """Take a leaf out for good."""
     take_out_on_paper(state, features, work, leaf)
-    home = state.parent[leaf]
+    home = state.nodes[leaf].parent
     add_upwards(state, features.sums, home, features.sums[leaf].copy(), -1.0)
     sibling = sibling_of(state, leaf)
-    detach(state, leaf, work.weight, -1)
+    detach(state, leaf, work.nodes, -1)
     work.dirty[sibling] = True
-    if state.parent[sibling] >= 0:
-        work.dirty[state.parent[sibling]] = True
+    if state.nodes[sibling].parent >= 0:
+        work.dirty[state.nodes[sibling].parent] = True

@@ -18,6 +18,9 @@ from numba import njit
 from arbora.tree._kernels import inner
 
 
+ZERO = np.int64(0)  # a plain 0 is a type of its own to the compiler, which compiles a callee anew for it
+
+
 class Graph(NamedTuple):
     """CSR arrays of a symmetric graph, and the total weight of its edges."""
 
@@ -27,19 +30,29 @@ class Graph(NamedTuple):
     total: float
 
 
-class Work(NamedTuple):
-    """Scratch arrays over nodes, valid where `mark` equals the clock."""
+# What is known of a node during one look, valid where `mark` equals the clock.
+SCRATCH = np.dtype(
+    [
+        ("mark", np.int64),
+        ("inside", np.int64),  # equals the clock at the leaves of the moved subtree
+        ("weight", np.float64),  # similarity between the moved subtree and the other leaves below
+        ("size", np.float64),  # size, cross, spread as they are once the subtree is out
+        ("cross", np.float64),
+        ("spread", np.float64),
+        (
+            "above",
+            np.float64,
+        ),  # cost the subtree adds at the strict ancestors when put below here; inf: not reached
+        ("rise", np.float64),  # most similarity per leaf that a path upwards gathers (see `steepest_rise`)
+    ],
+    align=True,
+)
 
-    mark: np.ndarray  # int64
-    inside: np.ndarray  # int64, leaves of the moved subtree
-    weight: np.ndarray  # similarity between the moved subtree and the other leaves below
-    size: np.ndarray  # size, cross, spread as they are once the subtree is out
-    cross: np.ndarray
-    spread: np.ndarray
-    above: (
-        np.ndarray
-    )  # cost the subtree adds at the strict ancestors when it is put below here; inf: not reached
-    rise: np.ndarray  # most similarity per leaf that a path upwards from here gathers (see `steepest_rise`)
+
+class Work(NamedTuple):
+    """Scratch space of a search."""
+
+    nodes: np.ndarray  # records of SCRATCH
     heap: np.ndarray  # nodes yet to be passed by the climbs
     path: np.ndarray  # marked nodes, climb after climb
     climb: np.ndarray  # where each climb starts in `path`
@@ -49,15 +62,13 @@ class Work(NamedTuple):
 
 def make_work(n_leaves: int, n_nodes: int) -> Work:
     """Scratch space for a tree of this size."""
-    floats = [np.zeros(n_nodes) for _ in range(5)]
+    nodes = np.zeros(n_nodes, dtype=SCRATCH)
+    nodes["rise"] = np.inf
     return Work(
-        np.zeros(n_nodes, dtype=np.int64),
-        np.zeros(n_leaves, dtype=np.int64),
-        *floats,
-        np.full(n_nodes, np.inf),
-        np.empty(n_nodes, dtype=np.int32),
-        np.empty(n_nodes, dtype=np.int32),
-        np.empty(n_leaves + 2, dtype=np.int32),
+        nodes,
+        np.empty(n_nodes, dtype=np.int64),
+        np.empty(n_nodes, dtype=np.int64),
+        np.empty(n_leaves + 2, dtype=np.int64),
         np.ones(n_nodes, dtype=np.bool_),
         np.zeros(1, dtype=np.int64),
     )
@@ -68,20 +79,20 @@ def next_leaf(state, leaf, top):
     """The leaf after this one below `top`, in depth-first order; -1 after the last."""
     node = leaf
     while node != top:
-        if state.after[node] >= 0:
-            node = state.after[node]
-            while state.first[node] >= 0:
-                node = state.first[node]
+        if state.nodes[node].after >= 0:
+            node = state.nodes[node].after
+            while state.nodes[node].first >= 0:
+                node = state.nodes[node].first
             return node
-        node = state.parent[node]
+        node = state.nodes[node].parent
     return -1
 
 
 @inner
 def first_leaf(state, node):
     """The first leaf below a node."""
-    while state.first[node] >= 0:
-        node = state.first[node]
+    while state.nodes[node].first >= 0:
+        node = state.nodes[node].first
     return node
 
 
@@ -89,23 +100,23 @@ def first_leaf(state, node):
 def climb_from(state, work, node, filled):
     """Mark the unmarked nodes from here upwards; returns the number of path entries in use."""
     clock = work.clock[0]
-    while node >= 0 and work.mark[node] != clock:
+    while node >= 0 and work.nodes[node].mark != clock:
         note(state, work, node)
         work.path[filled] = node
         filled += 1
-        node = state.parent[node]
+        node = state.nodes[node].parent
     return filled
 
 
 @inner
 def note(state, work, node):
     """Start a marked node's scratch entries from the stored ones."""
-    work.mark[node] = work.clock[0]
-    work.weight[node] = 0.0
-    work.size[node] = state.size[node]
-    work.cross[node] = state.cross[node]
-    work.spread[node] = state.spread[node]
-    work.above[node] = np.inf
+    work.nodes[node].mark = work.clock[0]
+    work.nodes[node].weight = 0.0
+    work.nodes[node].size = state.nodes[node].size
+    work.nodes[node].cross = state.nodes[node].cross
+    work.nodes[node].spread = state.nodes[node].spread
+    work.nodes[node].above = np.inf
 
 
 @inner
@@ -114,17 +125,17 @@ def mark_inside(state, work, moved):
     work.clock[0] += 1
     leaf = first_leaf(state, moved)
     while leaf >= 0:
-        work.inside[leaf] = work.clock[0]
+        work.nodes[leaf].inside = work.clock[0]
         leaf = next_leaf(state, leaf, moved)
 
 
 @inner
-def push(heap, filled, size, node):
+def push(heap, filled, nodes, node):
     """Add a node to a heap ordered by size; returns the number of entries."""
     k = filled
     while k > 0:
         up = (k - 1) // 2
-        if size[heap[up]] <= size[node]:
+        if nodes[heap[up]].size <= nodes[node].size:
             break
         heap[k] = heap[up]
         k = up
@@ -133,7 +144,7 @@ def push(heap, filled, size, node):
 
 
 @inner
-def drop_smallest(heap, filled, size):
+def drop_smallest(heap, filled, nodes):
     """Remove the first entry of a heap; returns the number of entries left."""
     filled -= 1
     last = heap[filled]
@@ -142,9 +153,9 @@ def drop_smallest(heap, filled, size):
         child = 2 * k + 1
         if child >= filled:
             break
-        if child + 1 < filled and size[heap[child + 1]] < size[heap[child]]:
+        if child + 1 < filled and nodes[heap[child + 1]].size < nodes[heap[child]].size:
             child += 1
-        if size[last] <= size[heap[child]]:
+        if nodes[last].size <= nodes[heap[child]].size:
             break
         heap[k] = heap[child]
         k = child
@@ -153,46 +164,48 @@ def drop_smallest(heap, filled, size):
 
 
 @inner
-def steepest_rise(state, root, rise, gathered, corner, stack):
+def steepest_rise(state, work, root, gathered, corner, stack):
     """For each node, the most similarity per added leaf gathered by going up some way from it.
 
     With g(v) the cross weights summed over v's strict ancestors, this is the largest slope
     (g(v) - g(u)) / (size(u) - size(v)) over ancestors u. `corner` remembers the best u, so that the next search
     walks along the concave hull of the path above instead of the path itself.
     """
-    rise[root], gathered[root], corner[root] = 0.0, 0.0, root
+    work.nodes[root].rise, gathered[root], corner[root] = 0.0, 0.0, root
     stack[0] = root
     n_open = 1
     while n_open > 0:
         n_open -= 1
         node = stack[n_open]
-        child = state.first[node]
+        child = state.nodes[node].first
         while child >= 0:
-            gathered[child] = gathered[node] + state.cross[node]
+            gathered[child] = gathered[node] + state.nodes[node].cross
             best = node
-            slope = state.cross[node] / (state.size[node] - state.size[child])
+            slope = state.nodes[node].cross / (state.nodes[node].size - state.nodes[child].size)
             while corner[best] != best:
                 further = corner[best]
-                other = (gathered[child] - gathered[further]) / (state.size[further] - state.size[child])
+                other = (gathered[child] - gathered[further]) / (
+                    state.nodes[further].size - state.nodes[child].size
+                )
                 if other < slope:
                     break
                 best, slope = further, other
-            corner[child], rise[child] = best, slope
-            if state.first[child] >= 0:
+            corner[child], work.nodes[child].rise = best, slope
+            if state.nodes[child].first >= 0:
                 stack[n_open] = child
                 n_open += 1
-            child = state.after[child]
+            child = state.nodes[child].after
 
 
 @njit(cache=True)
 def update_rise(state, work):
     """Set `work.rise` for the tree as it is now."""
     root = 0
-    while state.parent[root] >= 0:
-        root = state.parent[root]
-    n_nodes = state.parent.shape[0]
-    corner = np.empty(n_nodes, dtype=np.int32)
-    steepest_rise(state, root, work.rise, np.empty(n_nodes), corner, np.empty(n_nodes, dtype=np.int32))
+    while state.nodes[root].parent >= 0:
+        root = state.nodes[root].parent
+    n_nodes = state.nodes.shape[0]
+    # heap and path are not in use between looks
+    steepest_rise(state, work, root, np.empty(n_nodes, np.float64), work.heap, work.path)
 
 
 @inner
@@ -216,50 +229,55 @@ def mark_near(state, graph, work, moved, max_looks):
     """
     mark_inside(state, work, moved)
     clock = work.clock[0]
-    n_open, outside = 0, 0.0
+    n_open, outside = ZERO, 0.0
     leaf = first_leaf(state, moved)
     while leaf >= 0:
         for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
-            other = graph.indices[k]
-            if work.inside[other] == clock:
+            other = np.int64(graph.indices[k])
+            if work.nodes[other].inside == clock:
                 continue
-            if work.mark[other] != clock:
+            if work.nodes[other].mark != clock:
                 note(state, work, other)
-                n_open = push(work.heap, n_open, state.size, other)
-            work.weight[other] += graph.data[k]
+                n_open = push(work.heap, n_open, state.nodes, other)
+            work.nodes[other].weight += graph.data[k]
             outside += graph.data[k]
         leaf = next_leaf(state, leaf, moved)
-    moved_size = state.size[moved]
-    home = state.parent[moved]
-    keeps_home = state.n_children[home] > 2
+    moved_size = state.nodes[moved].size
+    home = state.nodes[moved].parent
+    keeps_home = state.nodes[home].n_children > 2
     ancestor, inner_weight, cost_now, filled = home, 0.0, 0.0, 0
-    if work.mark[home] != clock:
+    if work.nodes[home].mark != clock:
         note(state, work, home)
-        n_open = push(work.heap, n_open, state.size, home)
+        n_open = push(work.heap, n_open, state.nodes, home)
     while n_open > 0:
         node = work.heap[0]
-        n_open = drop_smallest(work.heap, n_open, state.size)
+        n_open = drop_smallest(work.heap, n_open, state.nodes)
         work.path[filled] = node
         filled += 1
-        above = state.parent[node]
+        above = state.nodes[node].parent
         if node == ancestor:
-            met = work.weight[node] - inner_weight
+            met = work.nodes[node].weight - inner_weight
             outside -= met
-            cost_now += state.size[node] * met
+            cost_now += state.nodes[node].size * met
             if node != home or keeps_home:
-                cost_now += moved_size * (state.cross[node] - met)
-            inner_weight = work.weight[node]
+                cost_now += moved_size * (state.nodes[node].cross - met)
+            inner_weight = work.nodes[node].weight
             if above < 0 or filled > max_looks:
                 break
             if nothing_gained_above(
-                cost_now, state.size[node], inner_weight, max(outside, 0.0), moved_size, work.rise[node]
+                cost_now,
+                state.nodes[node].size,
+                inner_weight,
+                max(outside, 0.0),
+                moved_size,
+                work.nodes[node].rise,
             ):
                 break
             ancestor = above
-        if work.mark[above] != clock:
+        if work.nodes[above].mark != clock:
             note(state, work, above)
-            n_open = push(work.heap, n_open, state.size, above)
-        work.weight[above] += work.weight[node]
+            n_open = push(work.heap, n_open, state.nodes, above)
+        work.nodes[above].weight += work.nodes[node].weight
     work.climb[0], work.climb[1] = 0, filled
     return node
 
@@ -270,20 +288,20 @@ def mark_neighbourhood(state, graph, work, moved):
     mark_inside(state, work, moved)
     clock = work.clock[0]
     work.climb[0] = 0
-    filled = climb_from(state, work, state.parent[moved], 0)
-    n_climbs = 1
+    filled = climb_from(state, work, state.nodes[moved].parent, ZERO)
+    n_climbs = ZERO + 1
     work.climb[1] = filled
     leaf = first_leaf(state, moved)
     while leaf >= 0:
         for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
-            other = graph.indices[k]
-            if work.inside[other] == clock:
+            other = np.int64(graph.indices[k])
+            if work.nodes[other].inside == clock:
                 continue
-            if work.mark[other] != clock:
+            if work.nodes[other].mark != clock:
                 filled = climb_from(state, work, other, filled)
                 n_climbs += 1
                 work.climb[n_climbs] = filled
-            work.weight[other] += graph.data[k]
+            work.nodes[other].weight += graph.data[k]
         leaf = next_leaf(state, leaf, moved)
     weigh_climbs(state, work, n_climbs)
     return n_climbs
@@ -294,16 +312,16 @@ def mark_row(state, work, root, indices, data):
     """Mark and weigh the ancestors of a new point's neighbours. Returns the number of climbs."""
     work.clock[0] += 1
     work.climb[0] = 0
-    filled = climb_from(state, work, root, 0)
+    filled = climb_from(state, work, root, ZERO)
     work.climb[1] = filled
-    n_climbs = 1
+    n_climbs = ZERO + 1
     for k in range(indices.shape[0]):
-        other = indices[k]
-        if work.mark[other] != work.clock[0]:
+        other = np.int64(indices[k])
+        if work.nodes[other].mark != work.clock[0]:
             filled = climb_from(state, work, other, filled)
             n_climbs += 1
             work.climb[n_climbs] = filled
-        work.weight[other] += data[k]
+        work.nodes[other].weight += data[k]
     weigh_climbs(state, work, n_climbs)
     return n_climbs
 
@@ -317,6 +335,6 @@ def weigh_climbs(state, work, n_climbs):
     for c in range(n_climbs - 1, -1, -1):
         for k in range(work.climb[c], work.climb[c + 1]):
             node = work.path[k]
-            above = state.parent[node]
+            above = state.nodes[node].parent
             if above >= 0:
-                work.weight[above] += work.weight[node]
+                work.nodes[above].weight += work.nodes[node].weight

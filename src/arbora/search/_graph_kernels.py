@@ -18,29 +18,29 @@ RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: b
 @inner
 def take_out_on_paper(state, work, moved, gives_back, top):
     """Sizes, crosses and spreads of the ancestors up to `top` as they would be without the subtree."""
-    moved_size = state.size[moved]
+    moved_size = state.nodes[moved].size
     inner_weight, inner_size = 0.0, 0.0
-    beyond = state.parent[top]
-    node = state.parent[moved]
+    beyond = state.nodes[top].parent
+    node = state.nodes[moved].parent
     while node != beyond:
-        work.size[node] -= moved_size
-        work.cross[node] -= work.weight[node] - inner_weight
-        work.spread[node] -= moved_size * (work.size[node] - inner_size)
-        inner_weight, inner_size = work.weight[node], work.size[node]
-        node = state.parent[node]
-    above = state.parent[moved]
-    work.cross[above] -= loop_of(state, moved)
-    work.spread[above] -= own_of(state, moved)
-    if gives_back and state.parent[above] >= 0:
+        work.nodes[node].size -= moved_size
+        work.nodes[node].cross -= work.nodes[node].weight - inner_weight
+        work.nodes[node].spread -= moved_size * (work.nodes[node].size - inner_size)
+        inner_weight, inner_size = work.nodes[node].weight, work.nodes[node].size
+        node = state.nodes[node].parent
+    above = state.nodes[moved].parent
+    work.nodes[above].cross -= loop_of(state, moved)
+    work.nodes[above].spread -= own_of(state, moved)
+    if gives_back and state.nodes[above].parent >= 0:
         sibling = sibling_of(state, moved)
-        work.cross[state.parent[above]] += loop_of(state, sibling)
-        work.spread[state.parent[above]] += own_of(state, sibling)
+        work.nodes[state.nodes[above].parent].cross += loop_of(state, sibling)
+        work.nodes[state.nodes[above].parent].spread += own_of(state, sibling)
 
 
 @njit(cache=True)
 def sibling_of(state, node):
     """The other child of a node's parent, which must have two."""
-    return state.after[node] if state.after[node] >= 0 else state.before[node]
+    return state.nodes[node].after if state.nodes[node].after >= 0 else state.nodes[node].before
 
 
 class Moved(NamedTuple):
@@ -59,11 +59,11 @@ def added_at(work, moved, node, child_weight, child_size, child_own):
 
     `child_weight` and `child_own` may include a leaf's pair with itself where that leaves the node.
     """
-    size, cross, spread = work.size[node], work.cross[node], work.spread[node]
+    size, cross, spread = work.nodes[node].size, work.nodes[node].cross, work.nodes[node].spread
     return node_cost(
         moved.objective,
         size + moved.size,
-        cross + work.weight[node] - child_weight,
+        cross + work.nodes[node].weight - child_weight,
         spread + moved.size * (size - child_size) - child_own,
         moved.total,
     ) - node_cost(moved.objective, size, cross, spread, moved.total)
@@ -91,16 +91,16 @@ def cost_on_edge(work, moved, parent, weight, size, loop, own):
 def best_unmarked_child(state, work, moved, node, subtree):
     """Cheapest edge above a child that the subtree has no similarity with: (child, cost)."""
     best, best_cost, looked = -1, np.inf, 0
-    child = state.first[node]
+    child = state.nodes[node].first
     while child >= 0 and looked < SCANNED_CHILDREN:
-        if child != subtree and work.mark[child] != work.clock[0]:
-            cost = work.above[node] + cost_on_edge(
-                work, moved, node, 0.0, state.size[child], loop_of(state, child), own_of(state, child)
+        if child != subtree and work.nodes[child].mark != work.clock[0]:
+            cost = work.nodes[node].above + cost_on_edge(
+                work, moved, node, 0.0, state.nodes[child].size, loop_of(state, child), own_of(state, child)
             )
             if cost < best_cost:
                 best, best_cost = child, cost
         looked += 1
-        child = state.after[child]
+        child = state.nodes[child].after
     return best, best_cost
 
 
@@ -116,10 +116,10 @@ def find_best_place(state, graph, work, subtree, objective, max_looks):
         n_climbs = mark_neighbourhood(state, graph, work, subtree)
         top = work.path[work.climb[1] - 1]
     moved = Moved(
-        state.size[subtree], loop_of(state, subtree), own_of(state, subtree), objective, graph.total
+        state.nodes[subtree].size, loop_of(state, subtree), own_of(state, subtree), objective, graph.total
     )
-    home = state.parent[subtree]
-    gives_back = state.n_children[home] == 2
+    home = state.nodes[subtree].parent
+    gives_back = state.nodes[home].n_children == 2
     take_out_on_paper(state, work, subtree, gives_back, top)
     on_edges = gives_back or state.numbers[2] > 0
     target, as_child, cost, cost_now = look_at_places(
@@ -132,7 +132,7 @@ def find_best_place(state, graph, work, subtree, objective, max_looks):
 def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges):
     """The cheapest of the marked places below `top`: (target, as_child, cost there, cost at home).
 
-    Walks every climb from its top. `work.above[v]` is what the subtree adds at the ancestors of v, from `top`
+    Walks every climb from its top. `work.nodes[v].above` is what the subtree adds at the ancestors of v, from `top`
     down, when it is put below v; under Dasgupta's cost it only grows downwards, so what lies below a node dearer
     than the best place is dropped. A new point has no home (-1).
     """
@@ -140,28 +140,30 @@ def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back,
     for c in range(n_climbs):
         for k in range(work.climb[c + 1] - 1, work.climb[c] - 1, -1):
             node = work.path[k]
-            parent = state.parent[node] if node != top else -1
+            parent = state.nodes[node].parent if node != top else -1
             stands_for_home = gives_back and parent == home and home >= 0
             if node == top:
-                work.above[node] = 0.0
-            elif work.mark[parent] != work.clock[0] or work.above[parent] == np.inf:
+                work.nodes[node].above = 0.0
+            elif work.nodes[parent].mark != work.clock[0] or work.nodes[parent].above == np.inf:
                 continue  # outside the region, or below a place that is too dear
             elif stands_for_home:  # home is gone: its other child takes its place, which was looked at
-                work.above[node] = work.above[parent]
+                work.nodes[node].above = work.nodes[parent].above
             else:
-                work.above[node] = work.above[parent] + added_at(
-                    work, moved, parent, work.weight[node], work.size[node], 0.0
+                work.nodes[node].above = work.nodes[parent].above + added_at(
+                    work, moved, parent, work.nodes[node].weight, work.nodes[node].size, 0.0
                 )
-            if moved.objective != TSD and cost_now < np.inf and work.above[node] >= best_cost:
-                work.above[node] = np.inf
+            if moved.objective != TSD and cost_now < np.inf and work.nodes[node].above >= best_cost:
+                work.nodes[node].above = np.inf
                 continue
             is_gone = gives_back and node == home
             if on_edges and not stands_for_home:
                 standing = sibling_of(state, subtree) if is_gone else node
                 loop, own = loop_of(state, standing), own_of(state, standing)
-                cost = cost_on_edge(work, moved, parent, work.weight[node], work.size[node], loop, own)
+                cost = cost_on_edge(
+                    work, moved, parent, work.nodes[node].weight, work.nodes[node].size, loop, own
+                )
                 if parent >= 0:
-                    cost += work.above[parent]
+                    cost += work.nodes[parent].above
                 if is_gone:
                     cost_now = cost
                 if cost < best_cost:
@@ -169,7 +171,7 @@ def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back,
             if node < state.numbers[1] or is_gone:
                 continue
             if node == home or not on_edges:
-                cost = work.above[node] + added_at(work, moved, node, -moved.loop, 0.0, -moved.own)
+                cost = work.nodes[node].above + added_at(work, moved, node, -moved.loop, 0.0, -moved.own)
                 if node == home:
                     cost_now = cost
                 if cost < best_cost:
@@ -191,11 +193,11 @@ def mark_dirty(state, work, sibling, joint, beyond):
     clock = work.clock[0]
     node = joint
     while node != beyond:
-        work.mark[node] = clock
-        node = state.parent[node]
+        work.nodes[node].mark = clock
+        node = state.nodes[node].parent
     meeting = sibling
-    while meeting != beyond and work.mark[meeting] != clock:
-        meeting = state.parent[meeting]
+    while meeting != beyond and work.nodes[meeting].mark != clock:
+        meeting = state.nodes[meeting].parent
     mark_dirty_up_to(state, work, sibling, meeting)
     mark_dirty_up_to(state, work, joint, meeting)
 
@@ -206,9 +208,9 @@ def mark_neighbours_dirty(state, graph, work, moved):
     leaf, looked = first_leaf(state, moved), 0
     while leaf >= 0 and looked < SCANNED_CHILDREN:
         for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
-            other = graph.indices[k]
+            other = np.int64(graph.indices[k])
             work.dirty[other] = True
-            work.dirty[state.parent[other]] = True
+            work.dirty[state.nodes[other].parent] = True
         leaf = next_leaf(state, leaf, moved)
         looked += 1
 
@@ -218,15 +220,15 @@ def mark_dirty_up_to(state, work, node, last):
     """Mark the nodes from one upwards to `last`, with their children."""
     while node >= 0:
         work.dirty[node] = True
-        child = state.first[node]
+        child = state.nodes[node].first
         looked = 0
         while child >= 0 and looked < SCANNED_CHILDREN:
             work.dirty[child] = True
-            child = state.after[child]
+            child = state.nodes[child].after
             looked += 1
         if node == last:
             break
-        node = state.parent[node]
+        node = state.nodes[node].parent
 
 
 @njit(cache=True, nogil=True)
@@ -234,7 +236,7 @@ def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     n_moves, gained = 0, 0.0
     for moved in subtrees:
-        if not work.dirty[moved] or state.parent[moved] < 0 or state.size[moved] > max_size:
+        if not work.dirty[moved] or state.nodes[moved].parent < 0 or state.nodes[moved].size > max_size:
             continue
         work.dirty[moved] = False
         target, as_child, cost, cost_now, top = find_best_place(
@@ -242,15 +244,15 @@ def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
         )
         if target < 0 or not cost < cost_now - RELATIVE_GAIN * abs(cost_now) - 1e-300:
             continue
-        home = state.parent[moved]
-        sibling = sibling_of(state, moved) if state.n_children[home] == 2 else home
-        if work.mark[target] != work.clock[0]:
-            work.weight[target] = 0.0
-        beyond = state.parent[top]
-        detach(state, moved, work.weight, beyond)
-        joint = attach(state, moved, target, as_child, work.weight, beyond)
+        home = state.nodes[moved].parent
+        sibling = sibling_of(state, moved) if state.nodes[home].n_children == 2 else home
+        if work.nodes[target].mark != work.clock[0]:
+            work.nodes[target].weight = 0.0
+        beyond = state.nodes[top].parent
+        detach(state, moved, work.nodes, beyond)
+        joint = attach(state, moved, target, as_child, work.nodes, beyond)
         if not as_child:
-            work.rise[joint] = work.rise[target]
+            work.nodes[joint].rise = work.nodes[target].rise
         mark_dirty(state, work, sibling, joint, beyond)
         mark_neighbours_dirty(state, graph, work, moved)
         n_moves += 1

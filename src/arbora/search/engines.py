@@ -162,7 +162,7 @@ class GraphEngine:
         if tree.n_leaves < 3:
             return tree
         state = self.state(tree, n_internal)
-        work = gather_kernels.make_work(tree.n_leaves, len(state.parent))
+        work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         can_stop_early = self._code == DASGUPTA and not self.graph.self_loops.any()
         looks = max_looks if can_stop_early else 0
 
@@ -173,7 +173,7 @@ class GraphEngine:
         def regraft(subtrees: np.ndarray) -> int:
             return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code, looks)[0]
 
-        order = _order(len(state.parent), rng)
+        order = _order(len(state.nodes), rng)
         sweep_until_still(regraft, work.dirty, order, max_sweeps, budget, before_sweep, certain)
         return to_tree(state, tree)
 
@@ -230,7 +230,7 @@ class FeatureEngine:
         if tree.n_leaves < 3:
             return tree
         state = self.state(tree, n_internal)
-        n_nodes = len(state.parent)
+        n_nodes = len(state.nodes)
         features = feature_kernels.make_features(self.similarity.features, tree.parent, n_nodes)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
@@ -246,11 +246,11 @@ def _squeeze(tree: Tree, state: State, objective: int, total: float, n_internal:
         return tree
     n_nodes = tree.n_nodes
     if objective == DASGUPTA:
-        weight, level, code = state.cross[:n_nodes], state.size[:n_nodes], DASGUPTA_LOSS
+        weight, level, code = state.nodes["cross"][:n_nodes], state.nodes["size"][:n_nodes], DASGUPTA_LOSS
     else:
         weight, level, code = (
-            state.cross[:n_nodes] / total,
-            state.spread[:n_nodes] / (2 * total**2),
+            state.nodes["cross"][:n_nodes] / total,
+            state.nodes["spread"][:n_nodes] / (2 * total**2),
             SAMPLING_LOSS,
         )
     keep = contract_greedily(tree.parent, tree.n_leaves, weight, level, code, n_internal)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from arbora.errors import FormatError
 from arbora.search import _feature_kernels as kernels
 from arbora.search._gather_kernels import Work, make_work
-from arbora.search._state import NO_NODE, State
+from arbora.search._state import LINKS, NO_NODE, State, empty_nodes
 from arbora.search.budget import Budget
 from arbora.search.engines import sweep_until_still
 from arbora.search.predict import labels_of_features
@@ -112,7 +112,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         elif self._n_arrived + len(rows) > self._capacity:
             self._grow(max(2 * self._capacity, self._n_arrived + len(rows)))
         leaves = np.arange(self._n_arrived, self._n_arrived + len(rows))
-        self._sums[leaves], self._state.size[leaves] = rows, weights
+        self._sums[leaves], self._state.nodes["size"][leaves] = rows, weights
         self._present[leaves] = True
         self._n_arrived += len(rows)
         order = self._random.permutation(leaves) if self.shuffle else leaves
@@ -136,7 +136,8 @@ class OnlineTree(ClusterMixin, BaseEstimator):
             raise ValueError(f"point must be one that is present, below {self._n_arrived}. Got {point!r}.")
         if self._present.sum() == 1:
             raise ValueError("The last point cannot be removed: a tree has at least one leaf.")
-        if self._root == self._state.parent[point] and self._state.n_children[self._root] == 2:
+        nodes = self._state.nodes
+        if self._root == nodes["parent"][point] and nodes["n_children"][self._root] == 2:
             self._root = int(kernels.sibling_of(self._state, point))
         kernels.remove_leaf(self._state, self._features_view(), self._work, point)
         self._present[point] = False
@@ -159,7 +160,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
                 touched = np.flatnonzero(self._work.dirty)
                 if len(touched) == 0 or budget.is_over:
                     break
-                sweep_until_still(regraft, self._work.dirty[:0], touched, 1, budget)
+                sweep_until_still(regraft, self._work.dirty, touched, 1, budget)
         self._root = int(kernels.find_root(self._state, int(np.argmax(self._present))))
         self._changed()
         return self
@@ -198,11 +199,11 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         return int(self.n_clusters)
 
     def _build_tree(self) -> Tree:
-        used = np.ones(len(self._state.parent), dtype=bool)
+        used = np.ones(len(self._state.nodes), dtype=bool)
         used[: self._capacity] = self._present
         used[self._state.free[: self._state.numbers[0]]] = False
         number = np.cumsum(used) - 1
-        above = self._state.parent[used].astype(np.int64)
+        above = self._state.nodes["parent"][used]
         n_leaves = int(self._present.sum())
         return Tree.from_parents(np.where(above >= 0, number[above], -1), n_leaves, sort=True)
 
@@ -269,20 +270,16 @@ class OnlineTree(ClusterMixin, BaseEstimator):
 
     def _allocate(self, capacity: int, n_features: int) -> None:
         n_nodes = 2 * capacity  # leaves first, then as many internal nodes as they can need
-        links = [np.full(n_nodes, NO_NODE, dtype=np.int32) for _ in range(4)]
-        floats = [np.zeros(n_nodes) for _ in range(3)]
-        free = np.arange(n_nodes - 1, capacity - 1, -1, dtype=np.int32)
-        numbers = np.array([len(free), capacity, len(free)], dtype=np.int64)
-        n_children = np.zeros(n_nodes, dtype=np.int32)
-        nothing = np.zeros(capacity)
-        self._state = State._make([*links, n_children, *floats, nothing, nothing.copy(), free, numbers])
+        free = np.arange(n_nodes - 1, capacity - 1, -1)
+        numbers = np.array([len(free), capacity, len(free)])
+        self._state = State(empty_nodes(n_nodes), np.zeros((capacity, 2)), free, numbers)
         self._sums = np.zeros((n_nodes, n_features))
         self._present = np.zeros(capacity, dtype=bool)
         self._capacity, self._n_arrived, self._root = capacity, 0, NO_NODE
         self._make_scratch()
 
     def _make_scratch(self) -> None:
-        n_nodes = len(self._state.parent)
+        n_nodes = len(self._state.nodes)
         self._work, self._stack = make_work(n_nodes, n_nodes), kernels.make_stack(n_nodes)
         self._work.dirty[:] = False
 
@@ -296,11 +293,11 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         def moved(nodes: Any) -> Any:
             return np.where(nodes >= old_capacity, nodes + shift, nodes)
 
-        place = moved(np.arange(len(old_state.parent)))
-        for name in ("parent", "first", "after", "before"):
-            getattr(self._state, name)[place] = moved(getattr(old_state, name))
-        for name in ("n_children", "size", "cross", "spread"):
-            getattr(self._state, name)[place] = getattr(old_state, name)
+        place = moved(np.arange(len(old_state.nodes)))
+        nodes = old_state.nodes.copy()
+        for link in LINKS:
+            nodes[link] = moved(nodes[link])
+        self._state.nodes[place] = nodes
         self._sums[place] = old_sums
         self._work.dirty[place] = old_dirty
         self._present[:old_capacity] = old_present

@@ -108,7 +108,7 @@ def _place_rows(tree: Tree, similarity: Similarity, rows: sp.csr_array, workers:
     targets = np.empty(rows.shape[0], dtype=np.int64)
 
     def work_on(first: int, last: int) -> None:
-        work = make_work(tree.n_leaves, len(state.parent))
+        work = make_work(tree.n_leaves, len(state.nodes))
         arrays = (rows.indptr, rows.indices, rows.data)
         graph_kernels.place_rows(state, work, tree.root, *arrays, first, last, 1.0, DASGUPTA, 1.0, targets)
 
@@ -118,13 +118,13 @@ def _place_rows(tree: Tree, similarity: Similarity, rows: sp.csr_array, workers:
 
 def _place_features(tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray, workers: int) -> np.ndarray:
     state = make_state(tree, similarity.cross(tree), np.ones(tree.n_leaves), DASGUPTA)
-    features = feature_kernels.make_features(similarity.features, tree.parent, len(state.parent))
+    features = feature_kernels.make_features(similarity.features, tree.parent, len(state.nodes))
     targets = np.empty(len(rows), dtype=np.int64)
     new = np.ascontiguousarray(rows, dtype=np.float64)
 
     def work_on(first: int, last: int) -> None:
-        work = make_work(len(state.parent), len(state.parent))
-        stack = feature_kernels.make_stack(len(state.parent))
+        work = make_work(len(state.nodes), len(state.nodes))
+        stack = feature_kernels.make_stack(len(state.nodes))
         feature_kernels.place_rows(state, features, work, stack, tree.root, new, first, last, targets)
 
     _in_threads(work_on, len(rows), workers)
