@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,9 +33,27 @@ def main() -> None:
     app(prog_name="arbora")
 
 
-def _run(action: Callable[..., None], debug: bool, **options: Any) -> None:
-    with one_line_errors(debug):
-        action(**options)
+def command(*groups: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command that takes the options of these groups besides its own, passed on by name.
+
+    Every command also takes those of `o.talking`, and turns errors into one line.
+    """
+
+    def register(action: Callable[..., None]) -> Callable[..., None]:
+        def run(debug: bool, **given: Any) -> None:
+            with one_line_errors(debug):
+                action(**given)
+
+        own = inspect.signature(action, eval_str=True).parameters.values()
+        parameters = [p for p in own if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        for group in (*groups, o.talking):
+            parameters += inspect.signature(group, eval_str=True).parameters.values()
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        app.command(name=action.__name__, help=inspect.getdoc(action))(run)
+        return action
+
+    return register
 
 
 def _version(value: bool) -> None:
@@ -54,7 +73,7 @@ def _root(
     pass
 
 
-@app.command()
+@command(o.reading, o.running)
 def fit(
     data: o.DataFile,
     method: Annotated[
@@ -71,9 +90,7 @@ def fit(
     picture: Annotated[
         Path | None, typer.Option("--picture", help="Also a picture: .png, .pdf or .svg.")
     ] = None,
-    label_column: o.LabelColumn = None,
-    name_column: o.NameColumn = None,
-    metric: Annotated[str, typer.Option("--metric", help="Of vectors: cosine or euclidean.")] = "cosine",
+    metric: o.Metric = "cosine",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Parameter of the method, as name=value; may be repeated."),
@@ -81,114 +98,66 @@ def fit(
     refine: Annotated[
         bool, typer.Option("--refine", help="Improve the tree by local search afterwards.")
     ] = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option("--checkpoint", help="Folder that keeps a long fit's progress; run again to resume."),
-    ] = None,
+    checkpoint: o.CheckpointFolder = None,
     scanpy: Annotated[
         str | None,
         typer.Option(
             "--scanpy", help="Of an h5ad: a tree over the groups of this obs column, for scanpy's plots."
         ),
     ] = None,
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    key: o.Key = None,
-    obsm: o.Obsm = None,
-    seed: o.Seed = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    **shared: Any,
 ) -> None:
     """Build a tree over the rows of a table or the nodes of a graph."""
     from arbora.cli.fit import run_fit
 
-    _run(
-        run_fit, debug, source=data, method=method, out=out, html=html, report=report, picture=picture,
-        label_column=label_column, name_column=name_column, metric=metric, settings=settings or [],
-        refine=refine, checkpoint=checkpoint, scanpy=scanpy, format=format, delimiter=delimiter, key=key,
-        obsm=obsm, seed=seed, threads=threads, quiet=quiet, as_json=as_json,
+    run_fit(
+        source=data, method=method, out=out, html=html, report=report, picture=picture, metric=metric,
+        settings=settings or [], refine=refine, checkpoint=checkpoint, scanpy=scanpy, **shared,
     )  # fmt: skip
 
 
-@app.command()
+@command(o.reading, o.running)
 def refine(
     tree: o.TreeFile,
     data: Annotated[str, typer.Option("--data", "-d", help="The data behind the tree.", show_default=False)],
     out: o.OutFile = None,
     objective: Annotated[str, typer.Option("--objective", help="What to lower, e.g. dasgupta.")] = "dasgupta",
-    metric: Annotated[str, typer.Option("--metric", help="Of vectors: cosine or euclidean.")] = "cosine",
+    metric: o.Metric = "cosine",
     max_sweeps: Annotated[int, typer.Option("--max-sweeps", min=1, help="At most so many passes.")] = 20,
-    checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", help="Folder that keeps the best tree so far.")
-    ] = None,
-    label_column: o.LabelColumn = None,
-    name_column: o.NameColumn = None,
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    key: o.Key = None,
-    obsm: o.Obsm = None,
-    seed: o.Seed = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    checkpoint: o.CheckpointFolder = None,
+    **shared: Any,
 ) -> None:
     """Improve a tree by local search: prune and regraft until nothing moves."""
     from arbora.cli.refine import run_refine
 
-    _run(
-        run_refine, debug, tree_source=tree, source=data, out=out, objective=objective, metric=metric,
-        max_sweeps=max_sweeps, checkpoint=checkpoint, label_column=label_column, name_column=name_column,
-        format=format, delimiter=delimiter, key=key, obsm=obsm, seed=seed, threads=threads, quiet=quiet,
-        as_json=as_json,
+    run_refine(
+        tree_source=tree, source=data, out=out, objective=objective, metric=metric, max_sweeps=max_sweeps,
+        checkpoint=checkpoint, **shared,
     )  # fmt: skip
 
 
-@app.command()
+@command(o.reading, o.threading)
 def score(
     tree: o.TreeFile,
-    data: Annotated[
-        str | None, typer.Option("--data", "-d", help="The data behind the tree: costs and labels.")
-    ] = None,
+    data: o.DataBehind = None,
     labels: Annotated[
         Path | None, typer.Option("--labels", help="Classes alone: one a line, or an npy.")
     ] = None,
-    compare: Annotated[
-        str | None, typer.Option("--compare", help="Another tree over the same leaves.")
-    ] = None,
-    metric: Annotated[str, typer.Option("--metric", help="Of vectors: cosine or euclidean.")] = "cosine",
-    label_column: o.LabelColumn = None,
-    name_column: o.NameColumn = None,
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    key: o.Key = None,
-    obsm: o.Obsm = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    compare: o.OtherTree = None,
+    metric: o.Metric = "cosine",
+    **shared: Any,
 ) -> None:
     """Measure a tree: cost on its data, agreement with classes, distance from another tree."""
     from arbora.cli.score import run_score
 
-    _run(
-        run_score, debug, tree_source=tree, source=data, labels_file=labels, compare=compare, metric=metric,
-        label_column=label_column, name_column=name_column, format=format, delimiter=delimiter, key=key,
-        obsm=obsm, threads=threads, quiet=quiet, as_json=as_json,
-    )  # fmt: skip
+    run_score(tree_source=tree, source=data, labels_file=labels, compare=compare, metric=metric, **shared)
 
 
-@app.command()
+@command(o.reading)
 def show(
     tree: o.TreeFile,
-    data: Annotated[
-        str | None, typer.Option("--data", "-d", help="The data behind the tree: columns, scatter.")
-    ] = None,
-    compare: Annotated[
-        str | None, typer.Option("--compare", help="Another tree over the same leaves.")
-    ] = None,
+    data: o.DataBehind = None,
+    compare: o.OtherTree = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the page to a file instead of serving it.")
     ] = None,
@@ -199,63 +168,43 @@ def show(
         int, typer.Option("--port", min=0, max=65535, help="On 127.0.0.1; 0 picks a free one.")
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it.")] = True,
-    label_column: o.LabelColumn = None,
-    name_column: o.NameColumn = None,
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    key: o.Key = None,
-    obsm: o.Obsm = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    **shared: Any,
 ) -> None:
     """Open the explorer page of a tree (until Ctrl-C), or write it to a file."""
     from arbora.cli.show import run_show
 
-    _run(
-        run_show, debug, tree_source=tree, source=data, compare=compare, html=html, view=view, port=port,
-        browser=browser, label_column=label_column, name_column=name_column, format=format,
-        delimiter=delimiter, key=key, obsm=obsm, quiet=quiet, as_json=as_json,
+    run_show(
+        tree_source=tree, source=data, compare=compare, html=html, view=view, port=port, browser=browser,
+        **shared,
     )  # fmt: skip
 
 
-@app.command()
+@command(o.reading)
 def plot(
     tree: o.TreeFile,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Picture: .png, .pdf or .svg.", show_default=False)
     ],
     kind: Annotated[str, typer.Option("--kind", help="dendrogram, circular, disk or icicle.")] = "dendrogram",
-    data: Annotated[
-        str | None, typer.Option("--data", "-d", help="The data behind the tree: classes for colours.")
-    ] = None,
+    data: o.DataBehind = None,
     clusters: Annotated[
         int | None, typer.Option("--clusters", "-k", min=1, help="Colour the clusters of a cut.")
     ] = None,
     support: Annotated[bool, typer.Option("--support", help="Write support values.")] = False,
     max_leaves: Annotated[int, typer.Option("--max-leaves", min=2, help="Larger trees are truncated.")] = 600,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=1200)] = 200,
-    label_column: o.LabelColumn = None,
-    name_column: o.NameColumn = None,
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    key: o.Key = None,
-    obsm: o.Obsm = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    **shared: Any,
 ) -> None:
     """Draw a tree for a paper."""
     from arbora.cli.plot import run_plot
 
-    _run(
-        run_plot, debug, tree_source=tree, out=out, kind=kind, source=data, clusters=clusters,
-        support=support, max_leaves=max_leaves, dpi=dpi, label_column=label_column, name_column=name_column,
-        format=format, delimiter=delimiter, key=key, obsm=obsm, quiet=quiet, as_json=as_json,
+    run_plot(
+        tree_source=tree, out=out, kind=kind, source=data, clusters=clusters, support=support,
+        max_leaves=max_leaves, dpi=dpi, **shared,
     )  # fmt: skip
 
 
-@app.command()
+@command(o.reading_text)
 def convert(
     tree: o.TreeFile,
     out: Annotated[
@@ -268,29 +217,15 @@ def convert(
     to: Annotated[
         str, typer.Option("--to", help="auto (by the name), npz, newick, linkage, graphml or itol.")
     ] = "auto",
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    **shared: Any,
 ) -> None:
     """Write a tree in another format."""
     from arbora.cli.convert import run_convert
 
-    _run(
-        run_convert,
-        debug,
-        tree_source=tree,
-        out=out,
-        to=to,
-        format=format,
-        delimiter=delimiter,
-        quiet=quiet,
-        as_json=as_json,
-    )
+    run_convert(tree_source=tree, out=out, to=to, **shared)
 
 
-@app.command()
+@command(o.reading_text)
 def cut(
     tree: o.TreeFile,
     clusters: Annotated[
@@ -304,63 +239,40 @@ def cut(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help=".csv, .tsv or .npy; standard output otherwise.")
     ] = None,
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    **shared: Any,
 ) -> None:
     """Flat clusters of a tree, by exactly one criterion."""
     from arbora.cli.cut import run_cut
 
-    _run(
-        run_cut, debug, tree_source=tree, clusters=clusters, height=height, max_size=max_size,
-        min_size=min_size, out=out, format=format, delimiter=delimiter, quiet=quiet, as_json=as_json,
+    run_cut(
+        tree_source=tree, clusters=clusters, height=height, max_size=max_size, min_size=min_size, out=out,
+        **shared,
     )  # fmt: skip
 
 
-@app.command()
+@command(o.reading_arrays)
 def info(
     source: Annotated[
         str | None,
         typer.Argument(metavar="[FILE]", help="A tree or data file; without one, this installation."),
     ] = None,
-    format: o.Format = "auto",
-    delimiter: o.Delimiter = None,
-    key: o.Key = None,
-    obsm: o.Obsm = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    **shared: Any,
 ) -> None:
     """What a file holds, or what this installation can do."""
     from arbora.cli.info import run_info
 
-    _run(
-        run_info,
-        debug,
-        source=source,
-        format=format,
-        delimiter=delimiter,
-        key=key,
-        obsm=obsm,
-        quiet=quiet,
-        as_json=as_json,
-    )
+    run_info(source=source, **shared)
 
 
-@app.command()
+@command(o.threading)
 def demo(
     folder: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
         "demo-output"
     ),
     seed: o.Seed = 0,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
+    **shared: Any,
 ) -> None:
     """Cluster handwritten digits, compare with Ward and average linkage, and write an explorable page."""
     from arbora.cli.demo import run_demo
 
-    _run(run_demo, debug, folder=folder, seed=seed, threads=threads, quiet=quiet, as_json=as_json)
+    run_demo(folder=folder, seed=seed, **shared)

@@ -1,4 +1,4 @@
-"""Options that several commands share, each described once."""
+"""Options that several commands share, each described once, and the groups in which they come."""
 
 from __future__ import annotations
 
@@ -61,3 +61,46 @@ OutFile = Annotated[
         help="Where the tree goes: .npz, .nwk, or a linkage matrix as .npy, .csv; - for Newick.",
     ),
 ]
+DataBehind = Annotated[
+    str | None,
+    typer.Option("--data", "-d", help="The data behind the tree: costs, classes, columns, scatter."),
+]
+OtherTree = Annotated[str | None, typer.Option("--compare", help="Another tree over the same leaves.")]
+Metric = Annotated[str, typer.Option("--metric", help="Of vectors: cosine or euclidean.")]
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Folder that keeps a long fit's progress; run again to resume."),
+]
+
+
+def reading_text(format: Format = "auto", delimiter: Delimiter = None) -> None:
+    """How a file of text is read."""
+
+
+def reading_arrays(
+    format: Format = "auto", delimiter: Delimiter = None, key: Key = None, obsm: Obsm = None
+) -> None:
+    """How a file of any kind is read."""
+
+
+def reading(
+    label_column: LabelColumn = None,
+    name_column: NameColumn = None,
+    format: Format = "auto",
+    delimiter: Delimiter = None,
+    key: Key = None,
+    obsm: Obsm = None,
+) -> None:
+    """How data is read, and which columns are none of its features."""
+
+
+def threading(threads: Threads = None) -> None:
+    """How much of the machine is used."""
+
+
+def running(seed: Seed = None, threads: Threads = None) -> None:
+    """How a computation is repeated, and how much of the machine it uses."""
+
+
+def talking(quiet: Quiet = False, as_json: Json = False, debug: Debug = False) -> None:
+    """What is said."""
