@@ -22,25 +22,25 @@ def test_popping_a_heap_gives_its_keys_in_descending_order(seed):
     graph = small_graph(seed)
     rng = np.random.default_rng(seed)
     for cluster in range(8):
-        own = np.flatnonzero(graph.end == cluster)
+        own = np.flatnonzero(graph.half["end"] == cluster)
         for half in own[rng.random(len(own)) < 0.3]:
-            heaps.raise_key(graph, half, graph.key[half] + float(rng.integers(0, 9)))
+            heaps.raise_key(graph, half, graph.half["key"][half] + float(rng.integers(0, 9)))
         popped = []
         while graph.top[cluster] != heaps.NOTHING:
             popped.append(heaps.pop(graph, cluster))
         assert sorted(popped) == own.tolist()
-        assert (np.diff(graph.key[popped]) <= 0).all()
+        assert (np.diff(graph.half["key"][popped]) <= 0).all()
 
 
 @given(st.integers(0, 10**6))
 def test_the_hash_finds_edges_after_they_moved_and_not_those_gone(seed):
     graph = small_graph(seed)
     rng = np.random.default_rng(seed)
-    expected = {frozenset(graph.end[2 * e : 2 * e + 2].tolist()): e for e in range(len(graph.weight))}
+    expected = {frozenset(graph.half["end"][2 * e : 2 * e + 2].tolist()): e for e in range(len(graph.weight))}
     for _ in range(60):  # more moves than slots: the hash has to be rebuilt
         edge = int(rng.integers(len(graph.weight)))
         a, b = (int(x) for x in rng.choice(8, 2, replace=False))
-        old = frozenset(graph.end[2 * edge : 2 * edge + 2].tolist())
+        old = frozenset(graph.half["end"][2 * edge : 2 * edge + 2].tolist())
         if frozenset((a, b)) in expected or expected.get(old) != edge:
             continue
         del expected[old]
@@ -48,7 +48,7 @@ def test_the_hash_finds_edges_after_they_moved_and_not_those_gone(seed):
             kernels.drop_edge(graph, edge)
             continue
         expected[frozenset((a, b))] = edge
-        graph.end[2 * edge], graph.end[2 * edge + 1] = a, b
+        graph.half["end"][2 * edge : 2 * edge + 2] = a, b
         heaps.file_edge(graph, edge)
     for a in range(8):
         for b in range(a):

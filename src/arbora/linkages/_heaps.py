@@ -1,12 +1,13 @@
 """Edges of a shrinking graph: pairing heaps of half-edges and a hash from pairs of clusters to edges.
 
-Edge e has two half-edges, 2e and 2e + 1; ``graph.end[h]`` is the cluster that half-edge h starts from and
-``graph.end[h ^ 1]`` the one it leads to. All memory is allocated once.
+Edge e has two half-edges, 2e and 2e + 1; ``graph.half[h].end`` is the cluster that half-edge h starts from and
+``graph.half[h ^ 1].end`` the one it leads to. All memory is allocated once. Numbers are kept in 32 bits and widened
+where they are read: a kernel is compiled once for every combination of widths it is called with.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,22 +15,31 @@ from numpy.typing import NDArray
 
 from arbora.tree._kernels import inner
 
-NOTHING = -1
+NOTHING = np.int64(-1)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FULL = 0.7  # share of used slots at which the hash is rebuilt from the edges still alive
+
+# Two half-edges fill a cache line: a step of a heap reads most of one.
+HALF = np.dtype(
+    [
+        ("key", np.float64),  # priority in the heap, never below the true one
+        ("end", np.int32),  # cluster it starts from; NOTHING once the edge is gone
+        (
+            "rank",
+            np.int32,
+        ),  # breaks ties, smaller first: the node of the far cluster, never above the true one
+        ("child", np.int32),
+        ("sibling", np.int32),
+        ("before", np.int32),  # previous sibling, or the parent of a first child
+    ],
+    align=True,
+)
 
 
 class ShrinkingGraph(NamedTuple):
     """Arrays over half-edges, edges and clusters (a cluster goes by the number of one of its leaves)."""
 
-    end: NDArray[np.int32]  # cluster a half-edge starts from; NOTHING once the edge is gone
-    key: NDArray[np.float64]  # priority in the heap, never below the true one
-    rank: NDArray[
-        np.int32
-    ]  # breaks ties, smaller first: the node of the far cluster, never above the true one
-    child: NDArray[np.int32]
-    sibling: NDArray[np.int32]
-    before: NDArray[np.int32]  # previous sibling, or the parent of a first child
+    half: NDArray[Any]  # records of HALF
     weight: NDArray[np.float64]  # per edge
     top: NDArray[np.int32]  # per cluster: best half-edge
     label: NDArray[np.int32]  # per cluster: its node in the tree
@@ -40,7 +50,8 @@ class ShrinkingGraph(NamedTuple):
 @inner
 def comes_first(graph, x, y):
     """Whether half-edge x beats y: larger key, then the older cluster at its far end."""
-    return graph.key[x] > graph.key[y] or (graph.key[x] == graph.key[y] and graph.rank[x] < graph.rank[y])
+    one, other = graph.half[x], graph.half[y]
+    return one.key > other.key or (one.key == other.key and one.rank < other.rank)
 
 
 @inner
@@ -52,12 +63,12 @@ def meld(graph, x, y):
         return x
     if comes_first(graph, y, x):
         x, y = y, x
-    first = graph.child[x]
-    graph.sibling[y] = first
+    first = graph.half[x].child
+    graph.half[y].sibling = first
     if first != NOTHING:
-        graph.before[first] = y
-    graph.before[y] = x
-    graph.child[x] = y
+        graph.half[first].before = y
+    graph.half[y].before = x
+    graph.half[x].child = y
     return x
 
 
@@ -67,20 +78,20 @@ def meld_siblings(graph, first):
     paired = NOTHING  # results of the first pass, chained backwards through `sibling`
     while first != NOTHING:
         x = first
-        y = graph.sibling[x]
-        first = NOTHING if y == NOTHING else graph.sibling[y]
-        graph.sibling[x] = NOTHING
-        graph.before[x] = NOTHING
+        y = np.int64(graph.half[x].sibling)
+        first = NOTHING if y == NOTHING else np.int64(graph.half[y].sibling)
+        graph.half[x].sibling = NOTHING
+        graph.half[x].before = NOTHING
         if y != NOTHING:
-            graph.sibling[y] = NOTHING
-            graph.before[y] = NOTHING
+            graph.half[y].sibling = NOTHING
+            graph.half[y].before = NOTHING
         joined = meld(graph, x, y)
-        graph.sibling[joined] = paired
+        graph.half[joined].sibling = paired
         paired = joined
     top = NOTHING
     while paired != NOTHING:
-        rest = graph.sibling[paired]
-        graph.sibling[paired] = NOTHING
+        rest = np.int64(graph.half[paired].sibling)
+        graph.half[paired].sibling = NOTHING
         top = meld(graph, top, paired)
         paired = rest
     return top
@@ -89,51 +100,58 @@ def meld_siblings(graph, first):
 @njit(cache=True)
 def pop(graph, cluster):
     """Remove the best half-edge of a cluster from its heap; it becomes a heap of its own."""
-    best = graph.top[cluster]
-    graph.top[cluster] = meld_siblings(graph, graph.child[best])
-    graph.child[best] = NOTHING
+    best = np.int64(graph.top[cluster])
+    graph.top[cluster] = meld_siblings(graph, np.int64(graph.half[best].child))
+    graph.half[best].child = NOTHING
     return best
 
 
 @njit(cache=True)
 def raise_key(graph, half, key):
     """Give a half-edge a larger key."""
-    graph.key[half] = key
-    graph.rank[half] = graph.label[graph.end[half ^ 1]]
-    cluster = graph.end[half]
-    above = graph.before[half]
+    graph.half[half].key = key
+    graph.half[half].rank = graph.label[graph.half[half ^ 1].end]
+    cluster = graph.half[half].end
+    above = graph.half[half].before
     if above == NOTHING:
         return
-    after = graph.sibling[half]
-    if graph.child[above] == half:
-        graph.child[above] = after
+    after = graph.half[half].sibling
+    if graph.half[above].child == half:
+        graph.half[above].child = after
     else:
-        graph.sibling[above] = after
+        graph.half[above].sibling = after
     if after != NOTHING:
-        graph.before[after] = above
-    graph.sibling[half] = NOTHING
-    graph.before[half] = NOTHING
-    graph.top[cluster] = meld(graph, graph.top[cluster], half)
+        graph.half[after].before = above
+    graph.half[half].sibling = NOTHING
+    graph.half[half].before = NOTHING
+    graph.top[cluster] = meld(graph, np.int64(graph.top[cluster]), half)
 
 
 @inner
-def first_slot(slots, a, b):
+def first_slot(graph, a, b):
     """Where the search for the pair {a, b} starts."""
     low, high = (a, b) if a < b else (b, a)
     mixed = ((np.uint64(low) << np.uint64(32)) | np.uint64(high)) * _GOLDEN
     mixed ^= mixed >> np.uint64(29)
-    return np.int64((mixed * _GOLDEN) >> np.uint64(34)) & np.int64(slots.shape[0] - 1)
+    return np.int64((mixed * _GOLDEN) >> np.uint64(34)) & np.int64(graph.slots.shape[0] - 1)
+
+
+@inner
+def slot_of_edge(graph, edge):
+    """Where the search for an edge starts."""
+    return first_slot(graph, np.int64(graph.half[2 * edge].end), np.int64(graph.half[2 * edge + 1].end))
 
 
 @njit(cache=True)
 def find_edge(graph, a, b):
     """The edge between clusters a and b, or NOTHING."""
-    slots, end = graph.slots, graph.end
-    place = first_slot(slots, a, b)
+    slots = graph.slots
+    place = first_slot(graph, a, b)
     while slots[place] != NOTHING:
-        half = 2 * slots[place]
-        if (end[half] == a and end[half + 1] == b) or (end[half] == b and end[half + 1] == a):
-            return slots[place]
+        edge = np.int64(slots[place])
+        one, other = graph.half[2 * edge].end, graph.half[2 * edge + 1].end
+        if (one == a and other == b) or (one == b and other == a):
+            return edge
         place = (place + 1) & (slots.shape[0] - 1)
     return NOTHING
 
@@ -141,9 +159,9 @@ def find_edge(graph, a, b):
 @njit(cache=True)
 def file_edge(graph, edge):
     """Enter an edge under its two present clusters. Older entries stay: they lead to the same edge."""
-    slots, end = graph.slots, graph.end
-    place = first_slot(slots, end[2 * edge], end[2 * edge + 1])
-    while slots[place] != NOTHING and end[2 * slots[place]] != NOTHING:
+    slots = graph.slots
+    place = slot_of_edge(graph, edge)
+    while slots[place] != NOTHING and graph.half[2 * np.int64(slots[place])].end != NOTHING:
         place = (place + 1) & (slots.shape[0] - 1)
     if slots[place] == NOTHING:
         graph.used[0] += 1
@@ -155,12 +173,13 @@ def file_edge(graph, edge):
 @inner
 def file_all_edges(graph):
     """Rebuild the hash from the edges that are alive."""
-    slots, end = graph.slots, graph.end
-    slots[:] = NOTHING
+    slots = graph.slots
+    for place in range(slots.shape[0]):
+        slots[place] = NOTHING
     graph.used[0] = 0
     for edge in range(graph.weight.shape[0]):
-        if end[2 * edge] != NOTHING:
-            place = first_slot(slots, end[2 * edge], end[2 * edge + 1])
+        if graph.half[2 * edge].end != NOTHING:
+            place = slot_of_edge(graph, edge)
             while slots[place] != NOTHING:
                 place = (place + 1) & (slots.shape[0] - 1)
             slots[place] = edge

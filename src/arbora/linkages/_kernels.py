@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from arbora.linkages._heaps import (
+    HALF,
     NOTHING,
     ShrinkingGraph,
     file_all_edges,
@@ -21,27 +22,6 @@ from arbora.tree._kernels import inner
 AVERAGE, COMPLETE = 0, 1
 
 
-@njit(cache=True)
-def list_edges(indptr, indices, data):
-    """Each edge of a symmetric matrix once: (ends int32[2m], weight float64[m])."""
-    n_points = indptr.shape[0] - 1
-    n_edges = 0
-    for i in range(n_points):
-        for at in range(indptr[i], indptr[i + 1]):
-            n_edges += indices[at] > i
-    end = np.empty(2 * n_edges, dtype=np.int32)
-    weight = np.empty(n_edges, dtype=np.float64)
-    edge = 0
-    for i in range(n_points):
-        for at in range(indptr[i], indptr[i + 1]):
-            if indices[at] > i:
-                end[2 * edge] = i
-                end[2 * edge + 1] = indices[at]
-                weight[edge] = data[at]
-                edge += 1
-    return end, weight
-
-
 @inner
 def true_key(graph, mass, size, pairs, method, half):
     """Similarity along a half-edge up to a factor of its own cluster; negative where it has become 0.
@@ -50,55 +30,51 @@ def true_key(graph, mass, size, pairs, method, half):
     the growth of S never disorders its own heap. Complete: the least weight, if every pair has an edge.
     """
     edge = half >> 1
-    far = graph.end[half ^ 1]
+    far = graph.half[half ^ 1].end
     if method == AVERAGE:
         return graph.weight[edge] / mass[far]
-    full = size[graph.end[half]] * size[far]
+    full = size[graph.half[half].end] * size[far]
     return graph.weight[edge] if pairs[edge] == full else -1.0
 
 
-@njit(cache=True)
 def start_graph(end, weight, n_points, mass, method):
     """The graph before any merge, every heap built."""
-    n_half = end.shape[0]
     n_slots = 16
-    while n_slots < n_half:
+    while n_slots < len(end):
         n_slots *= 2
-    key = np.empty(n_half, dtype=np.float64)
-    rank = np.empty(n_half, dtype=np.int32)
-    sibling = np.empty(n_half, dtype=np.int32)
-    top = np.full(n_points, NOTHING, dtype=np.int32)
-    for half in range(n_half):
-        key[half] = weight[half >> 1]
-        rank[half] = end[half ^ 1]
-        if method == AVERAGE:
-            key[half] /= mass[end[half ^ 1]]
-        sibling[half] = top[end[half]]
-        top[end[half]] = half
     graph = ShrinkingGraph(
-        end,
-        key,
-        rank,
-        np.full(n_half, NOTHING, dtype=np.int32),
-        sibling,
-        np.full(n_half, NOTHING, dtype=np.int32),
+        np.empty(len(end), dtype=HALF),
         weight,
-        top,
-        np.arange(n_points).astype(np.int32),
-        np.full(n_slots, NOTHING, dtype=np.int32),
+        np.full(n_points, NOTHING, dtype=np.int32),
+        np.arange(n_points, dtype=np.int32),
+        np.empty(n_slots, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
     )
-    for cluster in range(n_points):
-        top[cluster] = meld_siblings(graph, top[cluster])
-    file_all_edges(graph)
+    build_heaps(graph, end, mass, method)
     return graph
+
+
+@njit(cache=True)
+def build_heaps(graph, end, mass, method):
+    """Fill the half-edges, and make a heap of each cluster's."""
+    for at in range(end.shape[0]):
+        half, far = graph.half[at], end[at ^ 1]
+        half.key = graph.weight[at >> 1]
+        if method == AVERAGE:
+            half.key /= mass[far]
+        half.end, half.rank = end[at], far
+        half.child, half.before, half.sibling = NOTHING, NOTHING, graph.top[end[at]]
+        graph.top[end[at]] = at
+    for cluster in range(graph.top.shape[0]):
+        graph.top[cluster] = meld_siblings(graph, np.int64(graph.top[cluster]))
+    file_all_edges(graph)
 
 
 @njit(cache=True)
 def drop_edge(graph, edge):
     """Mark an edge as gone; its half-edges leave their heaps when they come to the top."""
-    graph.end[2 * edge] = NOTHING
-    graph.end[2 * edge + 1] = NOTHING
+    graph.half[2 * edge].end = NOTHING
+    graph.half[2 * edge + 1].end = NOTHING
 
 
 @inner
@@ -109,21 +85,21 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
     than the closer of its parts), stored ranks never above: a top whose key and rank are true is the best.
     """
     while graph.top[cluster] != NOTHING:
-        half = graph.top[cluster]
-        key, rank = -1.0, 0
-        if graph.end[half] != NOTHING:
+        half = np.int64(graph.top[cluster])
+        key, rank = -1.0, np.int32(0)
+        if graph.half[half].end != NOTHING:
             key = true_key(graph, mass, size, pairs, method, half)
-            rank = graph.label[graph.end[half ^ 1]]
-            if key == graph.key[half] and rank == graph.rank[half]:
+            rank = graph.label[graph.half[half ^ 1].end]
+            if key == graph.half[half].key and rank == graph.half[half].rank:
                 return half
         pop(graph, cluster)  # one call: each one is compiled anew into this loop
         if key < 0:
             drop_edge(graph, half >> 1)
             degree[cluster] -= 1
         else:
-            graph.key[half] = key
-            graph.rank[half] = rank
-            graph.top[cluster] = meld(graph, graph.top[cluster], half)
+            graph.half[half].key = key
+            graph.half[half].rank = rank
+            graph.top[cluster] = meld(graph, np.int64(graph.top[cluster]), half)
     return NOTHING
 
 
@@ -131,40 +107,40 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
 def join_edges(graph, mass, size, pairs, method, lost, kept, into):
     """Add edge `lost` to edge `kept`, which leads from cluster `into` to the same far cluster."""
     weight = graph.weight
-    near = 2 * kept if graph.end[2 * kept] == into else 2 * kept + 1
+    near = 2 * kept if graph.half[2 * kept].end == into else 2 * kept + 1
     if method == AVERAGE:
         weight[kept] += weight[lost]
     else:
-        weight[kept] = min(weight[kept], weight[lost])
+        weight[kept] = weight[lost] if weight[lost] < weight[kept] else weight[kept]
         pairs[kept] += pairs[lost]
     drop_edge(graph, lost)
     for half in (near, near ^ 1):
         key = true_key(graph, mass, size, pairs, method, half)
-        if key > graph.key[half]:
+        if key > graph.half[half].key:
             raise_key(graph, half, key)
 
 
 @inner
 def move_edges(graph, mass, size, pairs, method, gone, into):
     """Hand the half-edges of cluster `gone` to `into`. Masses and sizes must be those after the merge."""
-    todo = graph.top[gone]
+    todo = np.int64(graph.top[gone])
     graph.top[gone] = NOTHING
     while todo != NOTHING:
         half = todo
-        todo = graph.sibling[half]
-        first = graph.child[half]
+        todo = np.int64(graph.half[half].sibling)
+        first = np.int64(graph.half[half].child)
         if first != NOTHING:  # put the children in front of what is left to do
             last = first
-            while graph.sibling[last] != NOTHING:
-                last = graph.sibling[last]
-            graph.sibling[last] = todo
+            while graph.half[last].sibling != NOTHING:
+                last = np.int64(graph.half[last].sibling)
+            graph.half[last].sibling = todo
             todo = first
-        graph.child[half] = NOTHING
-        graph.sibling[half] = NOTHING
-        graph.before[half] = NOTHING
-        if graph.end[half] == NOTHING:
+        graph.half[half].child = NOTHING
+        graph.half[half].sibling = NOTHING
+        graph.half[half].before = NOTHING
+        if graph.half[half].end == NOTHING:
             continue
-        edge, far = half >> 1, graph.end[half ^ 1]
+        edge, far = half >> 1, np.int64(graph.half[half ^ 1].end)
         if far == into:
             drop_edge(graph, edge)
             continue
@@ -174,35 +150,41 @@ def move_edges(graph, mass, size, pairs, method, gone, into):
         elif method == COMPLETE:  # some pair has no edge: similarity 0, for good
             drop_edge(graph, edge)
         else:
-            graph.end[half] = into
-            graph.key[half] = true_key(graph, mass, size, pairs, method, half)
-            graph.rank[half] = graph.label[far]
-            graph.top[into] = meld(graph, graph.top[into], half)
+            graph.half[half].end = into
+            graph.half[half].key = true_key(graph, mass, size, pairs, method, half)
+            graph.half[half].rank = graph.label[far]
+            graph.top[into] = meld(graph, np.int64(graph.top[into]), half)
             file_edge(graph, edge)
 
 
-@njit(cache=True)
 def agglomerate(end, weight, mass, method):
     """Merges along nearest-neighbour chains.
 
-    Consumes `end`, `weight` and `mass`. Returns (left, right, similarity): merge t joins nodes left[t] and
-    right[t] into node n_points + t; parts without an edge between them stay apart. Chains start from the
-    oldest cluster, and among equally near ones the oldest is taken, as scikit-network does. The half-edges of
-    the cluster with fewer of them move, so each moves O(log n) times.
+    Consumes `weight` and `mass`. Returns (left, right, similarity): merge t joins nodes left[t] and right[t] into
+    node n_points + t; parts without an edge between them stay apart. Chains start from the oldest cluster, and
+    among equally near ones the oldest is taken, as scikit-network does.
+    """
+    n_points = len(mass)
+    graph = start_graph(end, weight, n_points, mass, method)
+    degree = np.bincount(end, minlength=n_points)
+    size = np.ones(n_points, dtype=np.int64)
+    pairs = np.ones(len(weight) if method == COMPLETE else 0, dtype=np.int64)
+    chain = np.empty(n_points, dtype=np.int64)
+    holder = np.arange(2 * n_points - 1)  # the cluster that is, or was, each node
+    merges = np.empty((2, n_points - 1), dtype=np.int64), np.empty(n_points - 1)
+    on_chain = np.zeros(n_points, dtype=np.bool_)
+    n_merges = follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, *merges, method)
+    parts, similarity = merges
+    return parts[0, :n_merges], parts[1, :n_merges], similarity[:n_merges]
+
+
+@njit(cache=True)
+def follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, parts, similarity, method):
+    """Write the merges to `parts` and `similarity`; returns how many.
+
+    The half-edges of the cluster with fewer of them move, so each moves O(log n) times.
     """
     n_points = mass.shape[0]
-    graph = start_graph(end, weight, n_points, mass, method)
-    degree = np.zeros(n_points, dtype=np.int64)
-    for half in range(end.shape[0]):
-        degree[end[half]] += 1
-    size = np.ones(n_points, dtype=np.int64)
-    pairs = np.ones(weight.shape[0] if method == COMPLETE else 0, dtype=np.int64)
-    left = np.empty(n_points - 1, dtype=np.int64)
-    right = np.empty(n_points - 1, dtype=np.int64)
-    similarity = np.empty(n_points - 1, dtype=np.float64)
-    chain = np.empty(n_points, dtype=np.int32)
-    on_chain = np.zeros(n_points, dtype=np.bool_)
-    holder = np.arange(2 * n_points - 1).astype(np.int32)  # the cluster that is, or was, each node
     n_chain, n_merges, start = 0, 0, 0
     while True:
         if n_chain == 0:
@@ -211,7 +193,7 @@ def agglomerate(end, weight, mass, method):
             ):
                 start += 1
             if start == n_points + n_merges:
-                break
+                return n_merges
             chain[0] = holder[start]
             n_chain = 1
             on_chain[chain[0]] = True
@@ -221,7 +203,7 @@ def agglomerate(end, weight, mass, method):
             on_chain[tip] = False
             n_chain -= 1
             continue
-        nearest = graph.end[half ^ 1]
+        nearest = np.int64(graph.half[half ^ 1].end)
         last = chain[n_chain - 2] if n_chain > 1 else NOTHING
         if nearest != last and not on_chain[nearest]:
             chain[n_chain] = nearest
@@ -229,12 +211,11 @@ def agglomerate(end, weight, mass, method):
             n_chain += 1
             continue
         # `nearest` further back on the chain means a tie, up to rounding, all along: merge with the last one
-        edge = find_edge(graph, tip, last)
-        closeness = graph.weight[edge]
+        closeness = graph.weight[find_edge(graph, tip, last)]
         if method == AVERAGE:
             closeness /= mass[tip] * mass[last]
-        left[n_merges] = min(graph.label[tip], graph.label[last])
-        right[n_merges] = max(graph.label[tip], graph.label[last])
+        one, other = graph.label[tip], graph.label[last]
+        parts[0, n_merges], parts[1, n_merges] = (one, other) if one < other else (other, one)
         similarity[n_merges] = closeness
         into, gone = (tip, last) if degree[tip] >= degree[last] else (last, tip)
         mass[into] += mass[gone]
@@ -247,7 +228,6 @@ def agglomerate(end, weight, mass, method):
         on_chain[last] = False
         n_chain -= 2
         n_merges += 1
-    return left[:n_merges], right[:n_merges], similarity[:n_merges]
 
 
 @njit(cache=True)
@@ -294,28 +274,26 @@ def parents_of_merges(left, right, order, n_points):
 
     The two smallest parts are joined first, so that the top stays shallow.
     """
-    parent, size = merge_in_order(left, right, order, n_points)
-    roots = np.flatnonzero(parent[: n_points + len(left)] == NOTHING)
+    n_made = n_points + len(left)
+    parent = np.full(2 * n_points - 1, NOTHING)
+    size = np.ones(2 * n_points - 1, dtype=np.int64)
+    number = np.arange(n_made)
+    number[n_points + order] = np.arange(n_points, n_made)
+    merge_in_order(number[left[order]], number[right[order]], n_points, parent, size)
+    roots = np.flatnonzero(parent[:n_made] == NOTHING)
     # sorted here: numba's own sort takes seconds to compile
-    join_parts(parent, size, roots[np.argsort(size[roots], kind="stable")], n_points + len(left))
+    join_parts(parent, size, roots[np.argsort(size[roots], kind="stable")], n_made)
     return parent
 
 
 @njit(cache=True)
-def merge_in_order(left, right, order, n_points):
-    """Parents and sizes after the merges, with room for joining the parts that are left."""
-    n_merges = left.shape[0]
-    parent = np.full(2 * n_points - 1, NOTHING, dtype=np.int64)
-    number = np.arange(n_points + n_merges)
-    for rank in range(n_merges):
-        number[n_points + order[rank]] = n_points + rank
-    size = np.ones(2 * n_points - 1, dtype=np.int64)
-    for rank in range(n_merges):
-        node = n_points + rank
-        a, b = number[left[order[rank]]], number[right[order[rank]]]
-        parent[a] = parent[b] = node
+def merge_in_order(left, right, n_points, parent, size):
+    """Set the parents and sizes that merge t makes of left[t] and right[t], which have their final numbers."""
+    for t in range(left.shape[0]):
+        node, a, b = n_points + t, left[t], right[t]
+        parent[a] = node
+        parent[b] = node
         size[node] = size[a] + size[b]
-    return parent, size
 
 
 @njit(cache=True)

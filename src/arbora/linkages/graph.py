@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora.linkages import _kernels as kernels
@@ -56,9 +57,18 @@ def graph_linkage(graph: GraphSimilarity, method: str = "average") -> Tree:
         return Tree([-1], 1, height=[0.0])
     if n_points >= 2**31 or csr.nnz >= 2**31:
         raise ValueError(f"A graph may have up to 2^30 edges. Got {csr.nnz // 2}.")
-    end, weight = kernels.list_edges(csr.indptr, csr.indices, csr.data)
+    end, weight = _list_edges(csr)
     left, right, similarity = _merges(end, weight, graph, method)
     return _tree_from_merges(left, right, similarity, n_points)
+
+
+def _list_edges(csr: sp.csr_array) -> tuple[NDArray, NDArray]:
+    """Each edge of a symmetric matrix once: (ends int32[2m], weight float64[m])."""
+    row = np.repeat(np.arange(csr.shape[0], dtype=np.int32), np.diff(csr.indptr))
+    is_upper = csr.indices > row
+    end = np.empty((int(is_upper.sum()), 2), dtype=np.int32)
+    end[:, 0], end[:, 1] = row[is_upper], csr.indices[is_upper]
+    return end.ravel(), csr.data[is_upper].astype(np.float64)
 
 
 def _merges(

@@ -244,13 +244,13 @@ class FeatureEngine:
 def _squeeze(tree: Tree, state: State, objective: int, total: float, n_internal: int) -> Tree:
     if tree.n_internal <= n_internal:
         return tree
-    n_nodes = tree.n_nodes
+    nodes = state.nodes[: tree.n_nodes]
     if objective == DASGUPTA:
-        weight, level, code = state.nodes["cross"][:n_nodes], state.nodes["size"][:n_nodes], DASGUPTA_LOSS
+        weight, level, code = nodes["cross"].copy(), nodes["size"].copy(), DASGUPTA_LOSS
     else:
         weight, level, code = (
-            state.nodes["cross"][:n_nodes] / total,
-            state.nodes["spread"][:n_nodes] / (2 * total**2),
+            nodes["cross"] / total,
+            nodes["spread"] / (2 * total**2),
             SAMPLING_LOSS,
         )
     keep = contract_greedily(tree.parent, tree.n_leaves, weight, level, code, n_internal)

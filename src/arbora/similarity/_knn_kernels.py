@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from arbora.tree._kernels import inner
+
 SMOOTHING_STEPS = 64
 SMALLEST_SCALE = 1e-3  # of a local scale, relative to the mean distance: keeps ties of distances finite
 
 
-@njit(cache=True)
+@inner
 def insert_neighbour(best, who, value, point):
     """Put a point into one row's ascending list of neighbours, pushing out the last."""
     place = best.shape[0] - 1
@@ -37,7 +39,7 @@ def select_nearest(products, squares, first, own, best, who):
                 worst = best[r, best.shape[1] - 1]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def square_distance(x, y):
     """Squared Euclidean distance of two rows, without cancellation."""
     total = 0.0
@@ -105,7 +107,7 @@ def try_neighbours_of_neighbours(X, who, both, first, last, improved):
 @njit(cache=True)
 def measure_and_sort(queries, points, who):
     """Exact distances float64[rows, n_neighbors]; sorts rows of `who` by them in place, ties by number."""
-    distance = np.empty(who.shape, dtype=np.float64)
+    distance = np.empty(who.shape, np.float64)
     for r in range(who.shape[0]):
         row, near = distance[r], who[r]
         for k in range(near.shape[0]):
@@ -123,6 +125,15 @@ def measure_and_sort(queries, points, who):
     return distance
 
 
+@inner
+def mean_of_row(row):
+    """The mean (numba's own takes longer to compile)."""
+    total = 0.0
+    for value in row:
+        total += value
+    return total / row.shape[0]
+
+
 @njit(cache=True)
 def smooth_local_scales(distance):
     """Distance to the nearest other place, and the scale at which a row's weights sum to log2(n_neighbors).
@@ -132,16 +143,19 @@ def smooth_local_scales(distance):
     """
     n_points, n_neighbors = distance.shape
     target = np.log2(n_neighbors) if n_neighbors > 1 else 1.0
-    nearest = np.zeros(n_points)
-    scale = np.ones(n_points)
-    mean_of_all = max(distance.mean(), 1e-300)
+    nearest = np.zeros(n_points, np.float64)
+    scale = np.empty(n_points, np.float64)
+    mean_of_all = 0.0
+    for i in range(n_points):
+        mean_of_all += mean_of_row(distance[i]) / n_points
+    mean_of_all = max(mean_of_all, 1e-300)
     for i in range(n_points):
         row = distance[i]
         for d in row:
             if d > 0:
                 nearest[i] = d
                 break
-        low, high, middle = 0.0, np.inf, max(row.mean(), 1e-300)
+        low, high, middle = 0.0, np.inf, max(mean_of_row(row), 1e-300)
         for _ in range(SMOOTHING_STEPS):
             total = 0.0
             for d in row:
@@ -154,17 +168,13 @@ def smooth_local_scales(distance):
             else:
                 low = middle
                 middle = 2 * middle if high == np.inf else (low + high) / 2
-        mean = row.mean() if nearest[i] > 0 else mean_of_all
+        mean = mean_of_row(row) if nearest[i] > 0 else mean_of_all
         scale[i] = max(middle, SMALLEST_SCALE * mean)
     return nearest, scale
 
 
-@njit(cache=True)
 def fuzzy_weights(distance, nearest, scale):
     """exp(-(d - nearest) / scale), at most 1: float32 of the shape of `distance`."""
-    weight = np.empty(distance.shape, dtype=np.float32)
-    for i in range(distance.shape[0]):
-        for k in range(distance.shape[1]):
-            gap = distance[i, k] - nearest[i]
-            weight[i, k] = np.exp(-gap / scale[i]) if gap > 0 else 1.0
-    return weight
+    gap = np.maximum(distance - nearest[:, None], 0)
+    gap /= -scale[:, None]
+    return np.exp(gap, out=gap).astype(np.float32)

@@ -7,6 +7,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from arbora.tree._kernels import inner
+
 DASGUPTA, SAMPLING_DIVERGENCE = 0, 1  # what a contraction is charged by: see `contract_greedily`
 ChildLinks = namedtuple("ChildLinks", "first last following count")
 MAX_EXACT_SIBLINGS = 64  # parents with more internal children reprice them when they come up, not at once
@@ -106,7 +108,7 @@ def count_meetings(parent, leaf_mass, with_itself):
     return meeting
 
 
-@njit(cache=True)
+@inner
 def current_parent(above, node):
     """The node that now stands for `node` after contractions, with path halving."""
     while above[node] != node:
@@ -115,13 +117,13 @@ def current_parent(above, node):
     return node
 
 
-@njit(cache=True)
+@inner
 def divergence_term(p, q):
     """The term ``p log(p / q)``; 0 where p is 0, and where q is (leaves without a degree)."""
     return p * np.log(p / q) if p > 0.0 and q > 0.0 else 0.0
 
 
-@njit(cache=True)
+@inner
 def contraction_loss(objective, weight, level, node, above):
     """What contracting `node` into `above` costs now.
 
@@ -134,7 +136,7 @@ def contraction_loss(objective, weight, level, node, above):
     return apart - divergence_term(weight[node] + weight[above], level[node] + level[above])
 
 
-@njit(cache=True)
+@inner
 def sift_up(keys, items, k):
     """Restore a binary min-heap after its entry k became smaller."""
     key, item = keys[k], items[k]
@@ -147,7 +149,7 @@ def sift_up(keys, items, k):
     keys[k], items[k] = key, item
 
 
-@njit(cache=True)
+@inner
 def sift_down(keys, items, k, length):
     """Restore a binary min-heap after its entry k became larger."""
     key, item = keys[k], items[k]
@@ -166,8 +168,9 @@ def sift_down(keys, items, k, length):
 def push(keys, items, length, key, item):
     """Add to a heap that grows when full; returns (keys, items, new length)."""
     if length == keys.shape[0]:
-        wider_keys, wider_items = np.empty(2 * length), np.empty(2 * length, dtype=np.int64)
-        wider_keys[:length], wider_items[:length] = keys, items
+        wider_keys, wider_items = np.empty(2 * length, np.float64), np.empty(2 * length, np.int64)
+        for k in range(length):  # a slice assignment would take seconds to compile, for its error message
+            wider_keys[k], wider_items[k] = keys[k], items[k]
         keys, items = wider_keys, wider_items
     keys[length], items[length] = key, item
     sift_up(keys, items, length)
@@ -180,29 +183,23 @@ def pop(keys, items, length):
     key, item = keys[0], items[0]
     length -= 1
     keys[0], items[0] = keys[length], items[length]
-    sift_down(keys, items, 0, length)
+    sift_down(keys, items, np.int64(0), length)  # a plain 0 would compile it a second time
     return key, item, length
 
 
 @njit(cache=True)
-def link_internal_children(parent, n_leaves):
-    """Internal children of each node as linked lists, which can be joined in O(1)."""
-    n_nodes = parent.shape[0]
-    first = np.full(n_nodes, -1, dtype=np.int64)
-    last = np.full(n_nodes, -1, dtype=np.int64)
-    following = np.full(n_nodes, -1, dtype=np.int64)
-    count = np.zeros(n_nodes, dtype=np.int64)
-    for node in range(n_leaves, n_nodes - 1):
+def link_internal_children(parent, n_leaves, links):
+    """Enter the internal children of each node into linked lists, which can be joined in O(1)."""
+    for node in range(n_leaves, parent.shape[0] - 1):
         above = parent[node]
-        following[node] = first[above]
-        first[above] = node
-        if last[above] < 0:
-            last[above] = node
-        count[above] += 1
-    return ChildLinks(first, last, following, count)
+        links.following[node] = links.first[above]
+        links.first[above] = node
+        if links.last[above] < 0:
+            links.last[above] = node
+        links.count[above] += 1
 
 
-@njit(cache=True)
+@inner
 def hand_over_children(links, node, above):
     """The children of `node`, which is being contracted, join those of `above`."""
     if links.first[node] >= 0:
@@ -213,8 +210,8 @@ def hand_over_children(links, node, above):
     links.count[above] += links.count[node] - 1
 
 
-@njit(cache=True)
-def reprice_children(links, keep, weight, level, price, above, keys, items, length):
+@inner
+def reprice_children(links, keep, weight, level, objective, price, above, keys, items, length):
     """Enter children of `above` again whose loss has fallen, and unlink contracted ones: the heap."""
     before, child = -1, links.first[above]
     while child >= 0:
@@ -228,7 +225,7 @@ def reprice_children(links, keep, weight, level, price, above, keys, items, leng
                 links.last[above] = before
         else:
             before = child
-            now = contraction_loss(SAMPLING_DIVERGENCE, weight, level, child, above)
+            now = contraction_loss(objective, weight, level, child, above)
             if now < price[child]:
                 price[child] = now
                 keys, items, length = push(keys, items, length, now, child)
@@ -236,7 +233,6 @@ def reprice_children(links, keep, weight, level, price, above, keys, items, leng
     return keys, items, length
 
 
-@njit(cache=True)
 def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
     """Contract the node of least loss into its parent until `n_internal` remain: kept nodes, bool[n_nodes].
 
@@ -245,13 +241,25 @@ def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
     only grow, so it is exact to reprice a node when it comes up. For SAMPLING_DIVERGENCE they can also fall:
     the children are repriced at once, unless there are more than MAX_EXACT_SIBLINGS.
     """
-    n_nodes = parent.shape[0]
-    links = link_internal_children(parent, n_leaves)
-    stands_for = np.arange(n_nodes)  # union-find: a contracted node stands for its parent
+    n_nodes = len(parent)
     keep = np.ones(n_nodes, dtype=np.bool_)
     price = np.full(n_nodes, np.inf)
-    length = max(n_nodes - 1 - n_leaves, 0)
-    keys, items = np.empty(length + 16), np.arange(n_leaves, n_leaves + length + 16)
+    links = ChildLinks(*np.full((3, n_nodes), -1), np.zeros(n_nodes, dtype=np.int64))
+    link_internal_children(parent, n_leaves, links)
+    stands_for = np.arange(n_nodes)  # union-find: a contracted node stands for its parent
+    items = np.arange(n_leaves, n_nodes + 15)  # the heap of all internal nodes but the root, and some room
+    arrays = (weight, level, links, stands_for, keep, price, np.empty(len(items)), items)
+    contract_until(parent, n_leaves, objective, n_internal, *arrays)
+    return keep
+
+
+@njit(cache=True)
+def contract_until(
+    parent, n_leaves, objective, n_internal, weight, level, links, stands_for, keep, price, keys, items
+):
+    """The loop of `contract_greedily`."""
+    n_nodes = parent.shape[0]
+    length = n_nodes - 1 - n_leaves
     for k in range(length):
         node = items[k]
         price[node] = contraction_loss(objective, weight, level, node, parent[node])
@@ -284,6 +292,5 @@ def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
                 keys, items, length = push(keys, items, length, now, above)
         if links.count[above] <= MAX_EXACT_SIBLINGS:
             keys, items, length = reprice_children(
-                links, keep, weight, level, price, above, keys, items, length
+                links, keep, weight, level, objective, price, above, keys, items, length
             )
-    return keep

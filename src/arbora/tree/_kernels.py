@@ -122,32 +122,28 @@ def place_leaves(n_leaves, size, offsets, index):
     return start
 
 
-@njit(cache=True)
 def join_neighbours(n_leaves, start, offsets, index):
     """LCA of the leaves at positions k and k+1 of the depth-first order: int32[n_leaves-1].
 
     A parent's number exceeds its children's, so the LCA of two positions is the largest entry between them.
     """
     joined = np.empty(max(n_leaves - 1, 0), dtype=np.int32)
-    for slot in range(offsets.shape[0] - 1):
-        for k in range(offsets[slot] + 1, offsets[slot + 1]):
-            joined[start[index[k]] - 1] = slot + n_leaves
+    is_later = np.ones(len(index), dtype=np.bool_)  # children but the first: each begins where a sibling ends
+    is_later[offsets[:-1]] = False
+    above = np.repeat(np.arange(n_leaves, n_leaves + len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    joined[start[index[is_later]] - 1] = above[is_later]
     return joined
 
 
-@njit(cache=True)
 def index_range_maxima(values):
     """Sparse table over blocks of LCA_BLOCK entries: table[j, b] = max of blocks b .. b + 2**j - 1."""
-    n_blocks = (values.shape[0] + LCA_BLOCK - 1) // LCA_BLOCK
-    n_rows = 1
-    while (1 << n_rows) <= n_blocks:
-        n_rows += 1
-    table = np.zeros((n_rows, max(n_blocks, 1)), dtype=np.int32)
-    for k in range(values.shape[0]):
-        table[0, k // LCA_BLOCK] = max(table[0, k // LCA_BLOCK], values[k])
-    for j in range(1, n_rows):
-        for b in range(n_blocks - (1 << j) + 1):
-            table[j, b] = max(table[j - 1, b], table[j - 1, b + (1 << (j - 1))])
+    blocks = np.maximum.reduceat(values, np.arange(0, len(values), LCA_BLOCK)) if len(values) else [0]
+    table = np.zeros((len(blocks).bit_length(), len(blocks)), dtype=np.int32)
+    table[0] = blocks
+    for j in range(1, len(table)):
+        half = 1 << (j - 1)
+        n_full = max(len(blocks) - 2 * half + 1, 0)
+        table[j, :n_full] = np.maximum(table[j - 1, :n_full], table[j - 1, half : half + n_full])
     return table
 
 
