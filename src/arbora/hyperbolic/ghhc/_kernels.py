@@ -310,7 +310,7 @@ def ward_merges(means, size):
     return pairs, heights
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"reassoc", "contract"})  # the sum may run in vector registers
 def _ward_distance(center, weight, a, b, dimension):
     square = 0.0
     for k in range(dimension):
