@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from kernels import opened
 from trees import chain, insert_above, random_tree, trees
 
 import arbora as ab
@@ -53,15 +54,15 @@ def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, o
     for subtree in range(tree.n_nodes - 1):
         state = engine.state(tree)
         work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
-        target, as_child, cost, cost_now, _ = _graph_kernels.find_best_place(
+        target, as_child, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(
             state, engine._arrays, work, subtree, OBJECTIVES[objective], 0
         )
         if not cost < cost_now - 1e-9 * abs(cost_now):
             continue
         if work.nodes["mark"][target] != work.clock[0]:
             work.nodes["weight"][target] = 0.0
-        detach(state, subtree, work.nodes, -1)
-        attach(state, subtree, target, as_child, work.nodes, -1)
+        opened(detach)(state, subtree, work.nodes, -1)
+        opened(attach)(state, subtree, target, as_child, work.nodes, -1)
         moved = to_tree(state, tree)
         np.testing.assert_allclose(
             before - cost_by_definition(moved, graph, objective), cost_now - cost, atol=1e-9
@@ -79,7 +80,7 @@ def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped
     for subtree in range(tree.n_nodes - 1):
         gains = []
         for max_looks in (10**9, 0):
-            *_, cost, cost_now, _ = _graph_kernels.find_best_place(
+            *_, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(
                 state, engine._arrays, work, subtree, 0, max_looks
             )
             gains.append(max(cost_now - cost, 0))

@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from kernels import opened
 from trees import chain, clades, contracted, lca_matrix, random_binary_parents, random_tree, trees
 
 from arbora import Tree, metrics, similarity
@@ -141,10 +142,10 @@ def test_large_and_deep_trees_are_compressed(objective):
 def test_the_heap_returns_its_entries_in_order(values):
     keys, items, length = np.empty(1), np.empty(1, dtype=np.int64), 0
     for item, key in enumerate(values):
-        keys, items, length = edit_kernels.push(keys, items, length, key, item)
+        keys, items, length = opened(edit_kernels.push)(keys, items, length, key, item)
     popped = []
     while length:
-        key, item, length = edit_kernels.pop(keys, items, length)
+        key, item, length = opened(edit_kernels.pop)(keys, items, length)
         assert values[item] == key
         popped.append(key)
     assert popped == sorted(values)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from arbora.tree._kernels import inner
@@ -97,7 +96,7 @@ def meld_siblings(graph, first):
     return top
 
 
-@njit(cache=True)
+@inner
 def pop(graph, cluster):
     """Remove the best half-edge of a cluster from its heap; it becomes a heap of its own."""
     best = np.int64(graph.top[cluster])
@@ -106,7 +105,7 @@ def pop(graph, cluster):
     return best
 
 
-@njit(cache=True)
+@inner
 def raise_key(graph, half, key):
     """Give a half-edge a larger key."""
     graph.half[half].key = key
@@ -142,7 +141,7 @@ def slot_of_edge(graph, edge):
     return first_slot(graph, np.int64(graph.half[2 * edge].end), np.int64(graph.half[2 * edge + 1].end))
 
 
-@njit(cache=True)
+@inner
 def find_edge(graph, a, b):
     """The edge between clusters a and b, or NOTHING."""
     slots = graph.slots
@@ -156,7 +155,7 @@ def find_edge(graph, a, b):
     return NOTHING
 
 
-@njit(cache=True)
+@inner
 def file_edge(graph, edge):
     """Enter an edge under its two present clusters. Older entries stay: they lead to the same edge."""
     slots = graph.slots

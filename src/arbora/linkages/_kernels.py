@@ -70,7 +70,7 @@ def build_heaps(graph, end, mass, method):
     file_all_edges(graph)
 
 
-@njit(cache=True)
+@inner
 def drop_edge(graph, edge):
     """Mark an edge as gone; its half-edges leave their heaps when they come to the top."""
     graph.half[2 * edge].end = NOTHING

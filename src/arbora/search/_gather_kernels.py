@@ -17,7 +17,6 @@ from numba import njit
 
 from arbora.tree._kernels import inner
 
-
 ZERO = np.int64(0)  # a plain 0 is a type of its own to the compiler, which compiles a callee anew for it
 
 

@@ -37,7 +37,7 @@ def take_out_on_paper(state, work, moved, gives_back, top):
         work.nodes[state.nodes[above].parent].spread += own_of(state, sibling)
 
 
-@njit(cache=True)
+@inner
 def sibling_of(state, node):
     """The other child of a node's parent, which must have two."""
     return state.nodes[node].after if state.nodes[node].after >= 0 else state.nodes[node].before
@@ -104,7 +104,7 @@ def best_unmarked_child(state, work, moved, node, subtree):
     return best, best_cost
 
 
-@njit(cache=True)
+@inner
 def find_best_place(state, graph, work, subtree, objective, max_looks):
     """Best place for a subtree: (target, as_child, cost there, cost where it is, top of the region looked at).
 

@@ -228,7 +228,7 @@ def own_of(state, node):
     return state.self_pairs[node, 1] if node < state.numbers[1] else 0.0
 
 
-@njit(cache=True)
+@inner
 def detach(state, moved, work, beyond):
     """Take a subtree out; a parent left with one child is given back.
 
@@ -259,7 +259,7 @@ def detach(state, moved, work, beyond):
     give_back(state, above)
 
 
-@njit(cache=True)
+@inner
 def attach(state, moved, target, as_child, work, beyond):
     """Put a detached subtree on the edge above `target`, or (`as_child`) directly below it. Returns its parent.
 

@@ -138,7 +138,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
             raise ValueError("The last point cannot be removed: a tree has at least one leaf.")
         nodes = self._state.nodes
         if self._root == nodes["parent"][point] and nodes["n_children"][self._root] == 2:
-            self._root = int(kernels.sibling_of(self._state, point))
+            self._root = int(max(nodes["after"][point], nodes["before"][point]))
         kernels.remove_leaf(self._state, self._features_view(), self._work, point)
         self._present[point] = False
         self._changed()

@@ -164,7 +164,7 @@ def sift_down(keys, items, k, length):
     keys[k], items[k] = key, item
 
 
-@njit(cache=True)
+@inner
 def push(keys, items, length, key, item):
     """Add to a heap that grows when full; returns (keys, items, new length)."""
     if length == keys.shape[0]:
@@ -177,7 +177,7 @@ def push(keys, items, length, key, item):
     return keys, items, length + 1
 
 
-@njit(cache=True)
+@inner
 def pop(keys, items, length):
     """Remove the smallest entry of a heap: (key, item, new length)."""
     key, item = keys[0], items[0]

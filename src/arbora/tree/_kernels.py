@@ -147,7 +147,7 @@ def index_range_maxima(values):
     return table
 
 
-@njit(cache=True)
+@inner
 def range_maximum(values, table, low, high):
     """Largest of values[low:high] (high > low)."""
     first, last = low // LCA_BLOCK, (high - 1) // LCA_BLOCK
