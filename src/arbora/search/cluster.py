@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sklearn.utils import check_random_state
 from arbora.linkages import linkage
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
 from arbora.metrics._inputs import is_similarity
+from arbora.search.budget import Report
 from arbora.search.components import join_components
 from arbora.search.refine import refine
 from arbora.similarity import GraphSimilarity, KnnSimilarity, Similarity, cosine, graph, knn
@@ -61,6 +64,8 @@ def cluster(
     random_state: Any = None,
     verbose: bool = False,
     return_report: bool = False,
+    progress: Report | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Hierarchical clustering of vectors, a graph or any similarity, with choices that suit its size.
 
@@ -91,6 +96,10 @@ def cluster(
         Show progress and print the report.
     return_report : bool
         Return ``(tree, ClusterReport)``.
+    progress : callable, optional
+        Called often with the stage ("similarity", "average linkage", "refine") and the share of it that is done.
+    checkpoint : path, optional
+        Folder in which finished steps of the search are kept; the same call takes them up (see `refine`).
 
     Returns
     -------
@@ -109,15 +118,16 @@ def cluster(
     """
     seconds: dict[str, float] = {}
     workers = n_jobs if n_jobs and n_jobs > 0 else os.cpu_count() or 1
-    with _Clock(seconds, "similarity"):
-        compared, what = _as_similarity(data, metric, similarity, n_neighbors, workers, random_state)
+    with _Clock(seconds, "similarity", progress):
+        tell = None if progress is None else partial(progress, "similarity")
+        compared, what = _as_similarity(data, metric, similarity, n_neighbors, workers, random_state, tell)
     n = compared.n_points
-    with _Clock(seconds, "average linkage"):
+    with _Clock(seconds, "average linkage", progress):
         first = linkage(compared, "average")
     if restarts is None:
         restarts = next((count for limit, count in _RESTARTS if n <= limit), 0)
-    with _Clock(seconds, "refine"):
-        seed = check_random_state(random_state).randint(2**31)
+    with _Clock(seconds, "refine", progress):
+        seed = None if random_state is None else check_random_state(random_state).randint(2**31)
         tree = refine(
             first,
             compared,
@@ -126,6 +136,8 @@ def cluster(
             n_jobs=workers,
             random_state=seed,
             verbose=verbose,
+            progress=progress,
+            checkpoint=checkpoint,
         )
     if isinstance(compared, KnnSimilarity) and not is_similarity(data):
         with _Clock(seconds, "components"):
@@ -140,16 +152,20 @@ def cluster(
 
 
 class _Clock:
-    """Adds the time spent inside to a table."""
+    """Adds the time spent inside to a table, and tells when it begins and ends."""
 
-    def __init__(self, seconds: dict[str, float], stage: str) -> None:
+    def __init__(self, seconds: dict[str, float], stage: str, progress: Report | None = None) -> None:
         self._seconds, self._stage = seconds, stage
+        self._tell = progress or (lambda stage, share: None)
 
     def __enter__(self) -> None:
         self._start = time.perf_counter()
+        self._tell(self._stage, 0.0)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, problem: object, *_: object) -> None:
         self._seconds[self._stage] = time.perf_counter() - self._start
+        if problem is None:
+            self._tell(self._stage, 1.0)
 
 
 def _report(
@@ -170,7 +186,13 @@ def _report(
 
 
 def _as_similarity(
-    data: Any, metric: str, similarity: str, n_neighbors: int, n_jobs: int, random_state: Any
+    data: Any,
+    metric: str,
+    similarity: str,
+    n_neighbors: int,
+    n_jobs: int,
+    random_state: Any,
+    progress: Callable[[float], None] | None,
 ) -> tuple[Similarity, str]:
     if similarity not in _KINDS:
         raise ValueError(f"similarity must be one of {_KINDS}. Got {similarity!r}.")
@@ -195,6 +217,7 @@ def _as_similarity(
         metric=metric,
         n_jobs=n_jobs,
         random_state=random_state,
+        progress=progress,
     )
     return found, f"{n:,} vectors of {d} features"
 

@@ -69,13 +69,16 @@ def sweep_until_still(
     """Sweep over the subtrees whose surroundings changed; if `certain`, at last over all to be sure none moves."""
     chunks = np.array_split(order, min(CHUNKS_PER_SWEEP, max(1, len(order) // 256)))
     looked_at_all = True
+    n_looks = 0
     try:
         for sweep in range(max_sweeps):
             n_moves = 0
             before_sweep()
-            for k, chunk in enumerate(chunks):
+            for chunk in chunks:
+                n_looks += int(dirty[chunk].sum())
                 n_moves += regraft(chunk)
-                budget.show(f"sweep {sweep + 1}", (k + 1) / len(chunks), f"{n_moves} moves")
+                share = _share_done(n_looks, int(dirty.sum()), len(order))
+                budget.show(f"sweep {sweep + 1}", share, f"{n_moves} moves")
                 if budget.is_over:
                     return
             if n_moves == 0:
@@ -85,6 +88,13 @@ def sweep_until_still(
             looked_at_all = n_moves == 0
     except KeyboardInterrupt:
         budget.interrupted = True
+
+
+def _share_done(n_looks: int, n_waiting: int, n_nodes: int) -> float:
+    """How far a search is, if subtrees still to look at go on causing as many others to be looked at as so far."""
+    n_caused = n_looks + n_waiting - n_nodes
+    growth = min(max(n_caused / max(n_looks, 1), 0.0), 0.8)
+    return n_looks / max(n_looks + n_waiting / (1 - growth), 1)
 
 
 class GraphEngine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,7 @@ BLOCK = 8192  # leaves searched as one piece: its arrays fit a core's cache
 BLOCK_SWEEPS = 12
 LOOKS = 1000  # nodes a subtree looks at before it makes do with the best place so far
 PIECES = (4096, 512, 64, 8)  # sizes of the subtrees that move as one, large to small
+_BLOCKS_DONE, _PIECES_DONE = 0.6, 0.75  # share of the time when blocks and pieces are through
 MOVED_AT_ONCE = (
     16  # pieces (or points) in the largest subtree that one level moves: the level above moves larger ones
 )
@@ -39,14 +41,20 @@ def improve_by_levels(
 ) -> Tree:
     """Improve a large tree: inside blocks, between ever smaller pieces, and point by point over the whole."""
     tree, engine, order = in_leaf_order(tree, engine)
-    tree = improve_blocks(engine, tree, budget, n_jobs=n_jobs, rng=rng)
-    for piece in PIECES:
-        if piece * 4 < tree.n_leaves and not budget.is_over:
-            tree = improve_top(engine, tree, piece, budget, max_sweeps=max_sweeps, rng=rng)
+    with budget.portion(0, _BLOCKS_DONE):
+        tree = budget.step(partial(improve_blocks, engine, tree, budget, n_jobs=n_jobs, rng=rng), rng)
+    pieces = [piece for piece in PIECES if piece * 4 < tree.n_leaves]
+    bounds = np.linspace(_BLOCKS_DONE, _PIECES_DONE, len(pieces) + 1)
+    for piece, low, high in zip(pieces, bounds, bounds[1:]):
+        if not budget.is_over:
+            improve = partial(improve_top, engine, tree, piece, budget, max_sweeps=max_sweeps, rng=rng)
+            with budget.portion(low, high):
+                tree = budget.step(improve, rng)
     if not budget.is_over:
         tree, engine, again = in_leaf_order(tree, engine)
         order = order[again]
-        tree = engine.improve(
+        improve = partial(
+            engine.improve,
             tree,
             budget,
             max_sweeps=max_sweeps,
@@ -55,6 +63,8 @@ def improve_by_levels(
             certain=False,
             max_looks=LOOKS,
         )
+        with budget.portion(_PIECES_DONE, 1):
+            tree = budget.step(improve, rng)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return tree.restrict(back)

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from arbora.metrics._inputs import as_similarity
-from arbora.search.budget import Budget
+from arbora.search.budget import Budget, Report
 from arbora.search.constraints import Constraints, check_links
 from arbora.search.engines import Engine, GraphEngine, make_engine
 from arbora.search.heights import with_heights
 from arbora.search.multilevel import graft, improve_by_levels
+from arbora.search.steps import Steps, identity_of
 from arbora.similarity import Similarity
 from arbora.tree import Tree
 
@@ -41,6 +42,8 @@ def refine(
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: bool = False,
+    progress: Report | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Tree:
     """Move subtrees to better places until no single move helps.
 
@@ -80,6 +83,11 @@ def refine(
         Seed of the restarts.
     verbose : bool
         Show progress. Ctrl-C returns the best tree so far.
+    progress : callable, optional
+        Called often with ``("refine", share)``, the share done by estimate, 0 to 1.
+    checkpoint : path, optional
+        Folder in which finished steps are kept. The same call finds them there and goes on, to the same tree as
+        without an interruption; another call is refused.
 
     Returns
     -------
@@ -106,9 +114,15 @@ def refine(
         raise ValueError(
             "n_internal cannot be combined with links or kept parts: refine first, then compress."
         )
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     start = tree.collapse_unary()
-    with Budget(max_seconds, verbose=verbose) as budget:
+    seed = int(check_random_state(random_state).randint(2**31))
+    steps = None
+    if checkpoint is not None:
+        settings = (objective, max_sweeps, n_internal, restarts, keep_subtrees, keep_top, leaf_size)
+        identity = identity_of(start, similarity, *settings, constraints.must_link, constraints.cannot_link)
+        steps = Steps(checkpoint, identity, seed, is_chosen=random_state is not None)
+    rng = np.random.default_rng(seed if steps is None else steps.seed)
+    with Budget(max_seconds, verbose=verbose, progress=progress, steps=steps) as budget:
 
         def search(part_engine: Engine, part: Tree) -> Tree:
             return improve_with_restarts(
@@ -141,27 +155,43 @@ def improve_with_restarts(
     rng: np.random.Generator,
 ) -> Tree:
     """Improve a tree, then squeeze and grow it as often as asked (or until the time is up), keeping the best."""
+    rounds = 2 * restarts + 2 if restarts else 1  # improvements to come, by which the bar moves
+    taken = 0
+    if n_internal is not None:
+        taken, rounds = rounds, 2 * rounds  # as many for the full tree first
 
     def improve(current: Tree, cap: int | None, shuffle: np.random.Generator | None) -> Tree:
-        if isinstance(engine, GraphEngine) and current.n_leaves >= LARGE and cap is None:
-            return improve_by_levels(
-                engine,
-                current,
-                budget,
-                n_jobs=n_jobs or os.cpu_count() or 1,
-                max_sweeps=min(max_sweeps, 3),
-                rng=shuffle,
+        nonlocal taken
+        taken = min(taken + 1, rounds)
+        with budget.portion((taken - 1) / rounds, taken / rounds):
+            if isinstance(engine, GraphEngine) and current.n_leaves >= LARGE and cap is None:
+                return improve_by_levels(
+                    engine,
+                    current,
+                    budget,
+                    n_jobs=n_jobs or os.cpu_count() or 1,
+                    max_sweeps=min(max_sweeps, 3),
+                    rng=shuffle,
+                )
+            return budget.step(
+                lambda: engine.improve(
+                    current,
+                    budget,
+                    n_internal=cap,
+                    max_sweeps=max_sweeps,
+                    rng=shuffle,
+                    certain=shuffle is None,
+                ),
+                rng,
             )
-        return engine.improve(
-            current, budget, n_internal=cap, max_sweeps=max_sweeps, rng=shuffle, certain=shuffle is None
-        )
 
     if n_internal is None:
         best = improve(tree, None, None)
     else:  # the best capped tree is found near the best full one
-        full = improve_with_restarts(
-            engine, tree, budget, max_sweeps=max_sweeps, restarts=restarts, n_jobs=n_jobs, rng=rng
-        )
+        with budget.portion(0, 0.5):
+            full = improve_with_restarts(
+                engine, tree, budget, max_sweeps=max_sweeps, restarts=restarts, n_jobs=n_jobs, rng=rng
+            )
         best = improve(engine.squeeze(full, n_internal), n_internal, None)
     best_cost = engine.cost(best)
     done = 0
@@ -179,7 +209,7 @@ def improve_with_restarts(
         if cost < best_cost:
             best, best_cost = other, cost
         done += 1
-        budget.show(f"restart {done}", 1.0, f"objective {abs(best_cost):.6g}")
+        budget.show(f"restart {done}", taken / rounds, f"objective {abs(best_cost):.6g}")
     if done and not budget.is_over:
         best = improve(best, n_internal, None)
     # growing leaves nodes n-ary where splitting them gains nothing; a cut should still find every number of clusters

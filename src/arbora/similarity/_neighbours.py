@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -81,7 +81,9 @@ class NeighbourIndex:
         self.centres = np.repeat(self.centres, pieces, axis=0)
         self.rows = X[self.order]
 
-    def neighbours(self, n_neighbors: int, n_jobs: int | None = None) -> tuple[NDArray, NDArray]:
+    def neighbours(
+        self, n_neighbors: int, n_jobs: int | None = None, progress: Callable[[float], None] | None = None
+    ) -> tuple[NDArray, NDArray]:
         """Neighbours of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
         who = np.full((len(self.rows), n_neighbors), -1, dtype=np.int32)
         n_cells = len(self.offsets) - 1
@@ -93,7 +95,7 @@ class NeighbourIndex:
                 who[own] = self._search(self.rows[own], own, probes[cell], n_neighbors)
 
         n_threads = effective_n_jobs(n_jobs)
-        _in_threads(search_cell, range(n_cells), n_threads)
+        _in_threads(search_cell, range(n_cells), n_threads, progress)
         if not self.is_exact:
             who = self._improved(who, int(recall < GOOD_RECALL), n_threads)
             self._complete(who, self.rows, np.arange(len(who)))
@@ -204,7 +206,9 @@ class SparseIndex:
 
         self.model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(X)
 
-    def neighbours(self, n_neighbors: int, n_jobs: int | None = None) -> tuple[NDArray, NDArray]:
+    def neighbours(
+        self, n_neighbors: int, n_jobs: int | None = None, progress: Callable[[float], None] | None = None
+    ) -> tuple[NDArray, NDArray]:
         """Neighbours of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
         distance, points = self.model.set_params(n_jobs=n_jobs).kneighbors(n_neighbors=n_neighbors)
         return points, distance
@@ -215,16 +219,18 @@ class SparseIndex:
         return points, distance
 
 
-def _in_threads(work: Callable[[Any], None], items: Any, n_threads: int) -> None:
+def _in_threads(
+    work: Callable[[Any], None],
+    items: Sequence[Any],
+    n_threads: int,
+    progress: Callable[[float], None] | None = None,
+) -> None:
     """Do independent work in threads; each thread's matrix products stay in that thread."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        if n_threads == 1:
-            for item in items:
-                work(item)
-            return
-        with ThreadPoolExecutor(n_threads) as pool:
-            for _ in pool.map(work, items):
-                pass
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+        finished = map(work, items) if n_threads == 1 else pool.map(work, items)
+        for k, _ in enumerate(finished):
+            if progress is not None:
+                progress((k + 1) / len(items))
 
 
 def _kmeans_centres(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: int) -> NDArray[np.float32]:

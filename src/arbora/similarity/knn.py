@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def knn(
     weights: str = "fuzzy",
     n_jobs: int | None = None,
     random_state: Any = None,
+    progress: Callable[[float], None] | None = None,
 ) -> KnnSimilarity:
     """Similarity from the graph of nearest neighbours of the rows of X.
 
@@ -110,6 +112,8 @@ def knn(
         Threads; None means 1, -1 all cores.
     random_state : int, RandomState or None
         Seeds the k-means cells of large data; None always takes the same seed.
+    progress : callable, optional
+        Called with the share of the points whose neighbours are found, 0 to 1.
 
     Returns
     -------
@@ -144,7 +148,7 @@ def knn(
         index = NeighbourIndex(rows, centred=metric == "euclidean", seed=_seed(random_state), n_jobs=n_jobs)
     del rows
     space.rows = None  # the index holds them now
-    points, distance = index.neighbours(k, n_jobs)
+    points, distance = index.neighbours(k, n_jobs, progress)
     distance = space.measured(distance)
     weighting = _Weighting(weights, distance)
     directed = _rows_of_neighbours(points, weighting.of_own(distance), n_points)

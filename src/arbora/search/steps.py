@@ -1,0 +1,121 @@
+"""Steps of a long search, kept in a folder: the same search started again takes up where it was stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from arbora.errors import FormatError
+from arbora.tree import Tree
+
+
+class Steps:
+    """Trees that the steps of a search ended with, in the order in which the steps are taken.
+
+    A step depends only on the steps before it and on the random numbers drawn so far, both of which are kept. A
+    search that is repeated reads what is there and computes the rest: the result is that of an undisturbed search.
+
+    Parameters
+    ----------
+    folder : path
+        Made if absent. It belongs to one search: with another `identity` it is refused.
+    identity : str
+        What decides the result, the seed aside.
+    seed : int
+        Kept with the first use and taken from there afterwards, unless it `is_chosen`: then it must be the same.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], identity: str, seed: int, *, is_chosen: bool = True
+    ) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._taken = 0
+        path = self.folder / "search.json"
+        known = _read_json(path) if path.exists() else {"identity": identity, "seed": seed}
+        if known.get("identity") != identity or (is_chosen and known.get("seed") != seed):
+            raise ValueError(
+                f"checkpoint={str(folder)!r} keeps another search: its data or settings differ. "
+                "Choose another folder, or delete it."
+            )
+        self.seed = int(known["seed"])
+        if not path.exists():
+            _replace(path, json.dumps(known).encode())
+
+    def take(
+        self, compute: Callable[[], Tree], rng: np.random.Generator | None, is_whole: Callable[[], bool]
+    ) -> Tree:
+        """The next step's tree: as kept, or computed and then kept if the step `is_whole`."""
+        path = self.folder / f"step{self._taken:04d}.npz"
+        self._taken += 1
+        if path.exists():
+            return _read_step(path, rng)
+        tree = compute()
+        if is_whole():
+            unfinished = path.with_suffix(".part")
+            with open(unfinished, "wb") as file:
+                state = json.dumps(None if rng is None else rng.bit_generator.state)
+                np.savez(file, parent=tree.parent, n_leaves=tree.n_leaves, rng=np.array(state))
+            os.replace(unfinished, path)
+        return tree
+
+
+def identity_of(*parts: Any) -> str:
+    """Short name of what decides a result: numbers, words, arrays, trees and similarities, by their values."""
+    digest = hashlib.sha256()
+    for part in parts:
+        for value in _values_of(part):
+            if isinstance(value, np.ndarray):
+                digest.update(str((value.dtype, value.shape)).encode())
+                digest.update(np.ascontiguousarray(value).data)
+            else:
+                digest.update(repr(value).encode())
+    return digest.hexdigest()[:32]
+
+
+def _values_of(part: Any) -> list[Any]:
+    if isinstance(part, Tree):
+        return [part.parent]
+    if hasattr(part, "csr"):
+        return [part.csr.indptr, part.csr.indices, part.csr.data, part.self_loops]
+    for name in ("features", "matrix", "X"):  # what the other kinds of similarity are made of
+        if hasattr(part, name):
+            return [np.asarray(getattr(part, name)), getattr(part, "scale", None)]
+    return [part]
+
+
+def _read_step(path: Path, rng: np.random.Generator | None) -> Tree:
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+            tree = Tree(file["parent"], int(file["n_leaves"]))
+            state = json.loads(str(file["rng"]))
+        if rng is not None:
+            rng.bit_generator.state = state
+    except (KeyError, ValueError, TypeError, OSError, EOFError, BadZipFile) as problem:
+        raise FormatError(
+            f"{path} is not a whole step of a search: {problem}. Delete it to repeat the step."
+        ) from problem
+    return tree
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(known, dict) or not isinstance(known.get("seed"), int):
+            raise ValueError("a seed is missing")
+    except (OSError, ValueError) as problem:
+        raise FormatError(f"{path} is damaged ({problem}). Delete the folder to start anew.") from problem
+    return known
+
+
+def _replace(path: Path, content: bytes) -> None:
+    unfinished = path.with_suffix(".part")
+    unfinished.write_bytes(content)
+    os.replace(unfinished, path)
