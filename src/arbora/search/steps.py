@@ -39,7 +39,7 @@ class Steps:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._taken = 0
         path = self.folder / "search.json"
-        known = _read_json(path) if path.exists() else {"identity": identity, "seed": seed}
+        known: dict[str, Any] = _read_json(path) if path.exists() else {"identity": identity, "seed": seed}
         if known.get("identity") != identity or (is_chosen and known.get("seed") != seed):
             raise ValueError(
                 f"checkpoint={str(folder)!r} keeps another search: its data or settings differ. "
