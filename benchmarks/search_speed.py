@@ -105,6 +105,14 @@ def run_cluster(sizes):
         )
 
 
+def tree_of_merges(Z):
+    """The tree of a linkage matrix; fast_hdbscan gives what it could not connect infinite heights."""
+    Z = np.array(Z)
+    is_finite = np.isfinite(Z[:, 2])
+    Z[~is_finite, 2] = Z[is_finite, 2].max()
+    return ab.Tree.from_linkage(Z)
+
+
 def run_peers(n):
     from fast_hdbscan import HDBSCAN
 
@@ -112,9 +120,7 @@ def run_peers(n):
     X, labels = mixture(n)
     methods = {
         "cluster": lambda X: ab.cluster(X, random_state=0),
-        "fast_hdbscan": lambda X: ab.Tree.from_linkage(
-            HDBSCAN(min_cluster_size=10).fit(X)._single_linkage_tree
-        ),
+        "fast_hdbscan": lambda X: tree_of_merges(HDBSCAN(min_cluster_size=10).fit(X)._single_linkage_tree),
         "bisecting k-means": lambda X: ab.bisecting_kmeans(X, random_state=0),
     }
     for method, call in methods.items():
