@@ -155,10 +155,11 @@ def test_leaf_support_is_a_probability_and_certain_at_the_root():
         model.leaf_support(3)
 
 
-def test_stopped_and_resumed_training_ends_as_if_it_had_run_through(tmp_path):
+@pytest.mark.parametrize("stop", [6, 8])  # within a round, and where the second of three begins
+def test_stopped_and_resumed_training_ends_as_if_it_had_run_through(tmp_path, stop):
     path = tmp_path / "fph.npz"
     whole = ab.FPH(**QUICK).fit(GRAPH.adjacency)
-    ab.FPH(checkpoint=path, **{**QUICK, "max_epochs": 6}).fit(GRAPH.adjacency)
+    ab.FPH(checkpoint=path, callback=lambda progress: progress.epoch == stop, **QUICK).fit(GRAPH.adjacency)
     resumed = ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
     assert resumed.tree_ == whole.tree_
     assert (resumed.B_ == whole.B_).all()
@@ -216,11 +217,12 @@ def test_scikit_learn_callbacks_are_served():
     assert [len(labels) for labels in listener.labels] == [100] * 3
 
 
-def test_patience_ends_training():
-    model = ab.FPH(init=GRAPH.tree, **{**QUICK, "n_internal": 20, "max_epochs": 200}, patience=5).fit(
-        GRAPH.adjacency
-    )
-    assert model.n_epochs_ == model.best_epoch_ + 5
+@pytest.mark.parametrize("n_rounds", [1, 3])
+def test_patience_ends_each_round(n_rounds):
+    parameters = {**QUICK, "n_internal": 20, "max_epochs": 200, "patience": 5, "n_rounds": n_rounds}
+    model = ab.FPH(init=GRAPH.tree, **parameters).fit(GRAPH.adjacency)
+    assert model.best_epoch_ == 0  # the start is the planted tree
+    assert model.n_epochs_ == 5 * n_rounds
 
 
 def test_the_number_of_threads_does_not_change_the_result():

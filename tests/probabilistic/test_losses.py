@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arbora as ab
-from arbora.probabilistic import _move_kernels, expected, objectives, sparse
+from arbora.probabilistic import _move_kernels, _row_kernels, expected, objectives, sparse
 from arbora.probabilistic.parameterisations import masked_softmax, numpy_model, torch_graph
 from arbora.probabilistic.projection import project_parents, project_rows
 from arbora.probabilistic.start import model_of_tree, random_tree, tree_of_parents
@@ -239,7 +239,7 @@ def test_candidates_are_priced_like_all_parents(objective, seed, n, k):
     step = np.full(n, 0.1 if objective == "dasgupta" else 1.0)
     lowest = np.where(candidate, costs, np.inf).min(axis=1, keepdims=True)
     wanted = np.where(candidate, A - step[:, None] * (costs - lowest), -1e6)
-    counts, columns, values = _move_kernels.descend_sampled_rows(
+    counts, columns, values = _row_kernels.descend_sampled_rows(
         0, n, code, terms, mover, model.A.indptr, model.A.indices, model.A.data, step
     )
     got = np.zeros((n, k))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora.probabilistic import _kernels, _move_kernels
+from arbora.probabilistic import _kernels, _move_kernels, _row_kernels, _tree_kernels
 from arbora.probabilistic._move_kernels import Mover, TreeTerms
 from arbora.probabilistic.sparse import (
     EdgeDistribution,
@@ -60,13 +60,13 @@ def tree_terms(graph: EdgeDistribution, leaf_parent, parent, objective, S=None) 
     lca = _kernels.lca_table(parent).ravel()
     p = np.bincount(lca, S.ravel(), minlength=k) + np.bincount(leaf_parent, graph.loops, minlength=k)
     if objective == "tsd":
-        below = _move_kernels.tree_sums(parent, np.bincount(leaf_parent, graph.nodes, minlength=k))
+        below = _tree_kernels.tree_sums(parent, np.bincount(leaf_parent, graph.nodes, minlength=k))
         square = below * below
         q = square - np.bincount(parent[:-1], square[:-1], minlength=k)
     else:
-        below = _move_kernels.tree_sums(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
+        below = _tree_kernels.tree_sums(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
         q = np.zeros(k)
-    return TreeTerms(parent, below, p, q, _move_kernels.path_sums(parent, p))
+    return TreeTerms(parent, below, p, q, _tree_kernels.path_sums(parent, p))
 
 
 def tree_loss(terms: TreeTerms, objective):
@@ -80,7 +80,7 @@ def tree_loss(terms: TreeTerms, objective):
 def decoded_loss(graph: EdgeDistribution, model: Model, objective):
     """Loss of the most likely tree, with its parents: what training is judged by."""
     leaf_parent, parent = most_likely_parents(model)
-    joining = _move_kernels.joining_parents(leaf_parent, parent)
+    joining = _tree_kernels.joining_parents(leaf_parent, parent)
     return tree_loss(tree_terms(graph, joining, parent, objective), objective), (leaf_parent, parent)
 
 
@@ -96,7 +96,7 @@ def _leaf_mover(graph, leaf_parent, n_internal, objective, n_threads):
 
 def _internal_mover(terms, S):
     k = len(terms.parent)
-    outside = _move_kernels.outside_weights(terms.parent, S)
+    outside = _tree_kernels.outside_weights(terms.parent, S)
     rows, columns = np.nonzero(outside)
     ptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=k))))
     current = terms.parent.copy()
@@ -150,13 +150,13 @@ def expected_step(
     step = leaf_rate / np.maximum(graph.nodes * unit, tiny)
 
     def block(start, stop):
-        return _move_kernels.descend_sampled_rows(
+        return _row_kernels.descend_sampled_rows(
             start, stop, code, terms, mover, A.indptr, A.indices, A.data, step
         )
 
     moved = csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
     costs = _move_kernels.move_costs(0, len(B), code, terms, _internal_mover(terms, S), True)
-    weight = _move_kernels.tree_sums(parent, np.bincount(leaf_parent, graph.nodes, minlength=len(B)))
+    weight = _tree_kernels.tree_sums(parent, np.bincount(leaf_parent, graph.nodes, minlength=len(B)))
     rate = internal_rate / np.maximum(weight * unit, graph.nodes.mean() * unit)
     B = B - rate[:, None] * costs
     _kernels.project_rows(B, np.arange(1, len(B) + 1))

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from arbora.linkages import graph_linkage
-from arbora.probabilistic._move_kernels import xlogy_ratio
+from arbora.probabilistic._tree_kernels import xlogy_ratio
 from arbora.similarity.graph import GraphSimilarity, graph
 from arbora.tree import Tree
 from arbora.tree._kernels import sum_to_root

@@ -20,7 +20,8 @@ from arbora.probabilistic.elbow import candidate_sizes, elbow
 from arbora.probabilistic.expected import sample_parents
 from arbora.probabilistic.flat import flat_labels
 from arbora.probabilistic.graph_input import looks_like_graph, read_graph
-from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix
+from arbora.probabilistic.spare_nodes import use_spare_nodes
+from arbora.probabilistic.sparse import Model, binary_model, edge_distribution, fundamental_matrix
 from arbora.probabilistic.start import model_of_tree, start_tree, tree_of_parents
 from arbora.probabilistic.training import Progress, Settings, load_checkpoint, save_checkpoint, train
 from arbora.tree import Tree
@@ -53,7 +54,11 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         For A and for B. Scaled so that the same rates serve graphs of all sizes.
     max_epochs : int, default=500
     patience : int, default=100
-        Stop when the decoded tree has not improved for so many epochs. It often gets worse first.
+        Start the next round, or stop after the last, when the decoded tree has not improved for so many epochs.
+        It often gets worse first.
+    n_rounds : int, default=3
+        Rounds after the first start again from the best tree so far, as if it were certain; the first takes half
+        of the epochs, the second half of what is left. Batches, and Adam, know one round.
     exact_q : bool, default=True
         Of Soft-TSD: q as in App. A.11, or the paper's proxy.
     batch_size, batch_limit : int
@@ -67,6 +72,9 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         "auto" takes a sparse square matrix, networkx graph or edge tuple as a graph, and an array as vectors,
         of which a graph of the `n_neighbors` nearest is built.
     n_neighbors : int, default=15
+    use_spare_nodes : bool, default=True
+        Give internal nodes that the most likely tree leaves without use a place in its widest splits, where that
+        improves it (`arbora.probabilistic.spare_nodes`).
     refine : bool, default=False
         Improve the decoded tree by `arbora.refine`, with no more than `n_internal` nodes.
     callback : callable, optional
@@ -126,6 +134,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         learning_rate: Any = None,
         max_epochs: int = 500,
         patience: int = 100,
+        n_rounds: int = 3,
         exact_q: bool = True,
         batch_size: int | None = None,
         batch_limit: int = 200_000,
@@ -133,6 +142,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         directed: str = "sum",
         similarity: str = "auto",
         n_neighbors: int = 15,
+        use_spare_nodes: bool = True,
         refine: bool = False,
         callback: Callable[[Progress], Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -151,6 +161,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.max_epochs = max_epochs
         self.patience = patience
+        self.n_rounds = n_rounds
         self.exact_q = exact_q
         self.batch_size = batch_size
         self.batch_limit = batch_limit
@@ -158,6 +169,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.directed = directed
         self.similarity = similarity
         self.n_neighbors = n_neighbors
+        self.use_spare_nodes = use_spare_nodes
         self.refine = refine
         self.callback = callback
         self.checkpoint = checkpoint
@@ -246,13 +258,24 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         plan = settings.plan(self)
         progress = self._begin(similarity, self.n_internal_, rng)
         take_step = settings.unconstrained_step(self, graph, progress, similarity, plan)
-        train(graph, progress, plan, lambda state: self._report(state, context), take_step)
+        train(
+            *(graph, progress, plan, lambda state: self._report(state, context), take_step),
+            lambda state: self._next_start(similarity, graph, state),
+        )
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, progress)
+        if self.use_spare_nodes:
+            use_spare_nodes(similarity, graph, progress, self.objective)
         tree, columns = tree_with_support(progress.best_model, *progress.best_parents)
         self._keep(tree, progress.best_model, columns)
         self.history_ = np.array(progress.history)
         self.n_epochs_, self.best_epoch_ = progress.epoch, progress.best_epoch
+
+    def _next_start(self, similarity, graph, progress):
+        """What a later round starts from: the best tree so far, as if it were certain."""
+        if self.use_spare_nodes:
+            use_spare_nodes(similarity, graph, progress, self.objective)
+        return binary_model(*progress.best_parents, dtype=np.dtype(self.dtype))
 
     def _begin(self, similarity, n_internal, rng):
         if self.checkpoint is not None and os.path.exists(self.checkpoint):
@@ -263,7 +286,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _choose_size(self, similarity, graph, rng):
         if self.n_internal != "elbow":
             return min(self.n_internal, similarity.n_points - 1)
-        plan = Settings(**{**settings.plan(self).__dict__, "max_epochs": 20, "patience": 20})
+        plan = Settings(**{**settings.plan(self).__dict__, "max_epochs": 20, "patience": 20, "n_rounds": 1})
         self.elbow_ = {}
         for size in candidate_sizes(similarity.n_points):
             tree = start_tree(similarity, self.init, size, self.objective, rng)

@@ -22,8 +22,8 @@ RATES = {  # (leaf, internal), measured on the paper's graphs
     ("dasgupta", "soft"): (0.05, 0.0005),
     ("dasgupta", "straight-through"): (0.05, 0.0005),
     ("tsd", "expected"): (0.3, 0.3),
-    ("tsd", "soft"): (0.1, 0.1),
-    ("tsd", "straight-through"): (0.1, 0.1),
+    ("tsd", "soft"): (0.3, 1.0),
+    ("tsd", "straight-through"): (0.3, 1.0),
 }
 LARGEST_DENSE = 200_000_000
 ADAM_RATES = {"softmax": 0.1, "embedding": 0.1}
@@ -35,7 +35,15 @@ CHOICES = {
     "similarity": ("auto", "graph", "knn"),
     "dtype": ("float64", "float32"),
 }
-COUNTS = ("n_clusters", "max_epochs", "patience", "batch_limit", "n_neighbors", "checkpoint_every")
+COUNTS = (
+    "n_clusters",
+    "max_epochs",
+    "patience",
+    "n_rounds",
+    "batch_limit",
+    "n_neighbors",
+    "checkpoint_every",
+)
 
 
 def check(model: FPH) -> None:
@@ -116,6 +124,7 @@ def plan(model: FPH) -> Settings:
         batch_size=model.batch_size,
         batch_limit=model.batch_limit,
         evaluate_every=min(every, model.max_epochs),
+        n_rounds=model.n_rounds if model.batch_size is None and model.optimizer == "projected" else 1,
         n_threads=count_threads(model.n_jobs),
     )
 

@@ -49,7 +49,7 @@ def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tup
         if n_children[node] > 0:
             n_children[parent[node]] += 1
     kept = n_children > 1
-    keeper, passed = _resolve(parent, kept, np.ones(k) if support is None else support)
+    keeper, passed = nearest_kept(parent, kept, np.ones(k) if support is None else support)
     column = np.flatnonzero(kept)
     number = np.full(k, -1, dtype=np.int64)
     number[column] = n + np.arange(len(column))
@@ -65,7 +65,7 @@ def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tup
     return Tree(full, n, support=np.clip(sure, 0.0, 1.0)), column
 
 
-def _resolve(parent, kept, support):
+def nearest_kept(parent, kept, support):
     """For every node, the nearest kept node at or above it (-1: none), and the support of the way there."""
     k = len(parent)
     keeper = np.where(kept, np.arange(k), -1)

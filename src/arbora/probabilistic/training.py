@@ -36,7 +36,12 @@ class Settings:
     batch_size: int | None = None
     batch_limit: int = 200_000
     evaluate_every: int = 1
+    n_rounds: int = 1
     n_threads: int = 1
+
+    def round_starts(self) -> list[int]:
+        """First epoch of every round: the first takes half of the epochs, the next half of what is left, ..."""
+        return [self.max_epochs - self.max_epochs // 2**done for done in range(self.n_rounds)]
 
 
 @dataclass
@@ -51,6 +56,8 @@ class Progress:
     best_model: Model | None = None
     best_parents: tuple | None = None
     history: list = field(default_factory=list)  # (epoch, training loss before the step, decoded loss)
+    round: int = 0
+    round_start: int = 0
 
 
 def train(
@@ -59,15 +66,22 @@ def train(
     settings: Settings,
     on_epoch: Callable[[Progress], bool] = lambda progress: False,
     take_step: Callable[[], tuple[Model, float]] | None = None,
+    renew: Callable[[Progress], Model] | None = None,
 ) -> Progress:
     """Descend until `max_epochs`, until patience ends, or until `on_epoch` says to stop.
 
     The tree at the start counts as epoch 0: what comes out is never worse than what went in. `take_step`
-    replaces the projected step (an optimiser with its own state, which checkpoints do not hold).
+    replaces the projected step (an optimiser with its own state, which checkpoints do not hold). A round after
+    the first starts from what `renew` makes of the best model.
     """
     if progress.best_model is None:
         judge(graph, progress, settings, np.nan)
     while progress.epoch < settings.max_epochs:
+        if _round_is_over(progress, settings):
+            if progress.round + 1 >= settings.n_rounds:
+                break
+            progress.round, progress.round_start = progress.round + 1, progress.epoch
+            progress.model = progress.best_model if renew is None else renew(progress)
         if take_step is None:
             progress.model, loss = step(graph, progress.model, settings, progress.rng)
         else:
@@ -82,9 +96,16 @@ def train(
             )
         if progress.epoch % settings.evaluate_every == 0 or progress.epoch == settings.max_epochs:
             judge(graph, progress, settings, loss)
-        if on_epoch(progress) or progress.epoch - progress.best_epoch >= settings.patience:
+        if on_epoch(progress):
             break
     return progress
+
+
+def _round_is_over(progress: Progress, settings: Settings) -> bool:
+    """Whether nothing got better for too long, or the next round is due."""
+    stale = progress.epoch - max(progress.best_epoch, progress.round_start) >= settings.patience
+    following = settings.round_starts()[progress.round + 1 :]
+    return stale or (len(following) > 0 and progress.epoch >= following[0])
 
 
 def judge(graph: EdgeDistribution, progress: Progress, settings: Settings, loss: float) -> None:
@@ -126,7 +147,7 @@ def save_checkpoint(path, progress: Progress) -> None:
         "best_leaf_parent": progress.best_parents[0],
         "best_parent": progress.best_parents[1],
         "history": np.array(progress.history, dtype=np.float64).reshape(-1, 3),
-        "numbers": np.array([progress.epoch, progress.best_epoch], dtype=np.int64),
+        "numbers": np.array([progress.epoch, progress.best_epoch, progress.round, progress.round_start]),
         "best_loss": np.array(progress.best_loss),
         "rng": np.array(json.dumps(progress.rng.bit_generator.state)),
     }
@@ -165,7 +186,8 @@ def _progress_from(saved) -> Progress:
         ptr = saved[f"{A}_ptr"]
         parts = (ptr, saved[f"{A}_col"], saved[f"{A}_val"])
         models.append(Model(csr_from_parts(*parts, (len(ptr) - 1, len(saved[B]))), saved[B]))
-    epoch, best_epoch = (int(number) for number in saved["numbers"])
+    epoch, best_epoch, *rounds = (int(number) for number in saved["numbers"])
     history = [(int(row[0]), float(row[1]), float(row[2])) for row in saved["history"]]
     parents = (saved["best_leaf_parent"], saved["best_parent"])
-    return Progress(models[0], rng, epoch, best_epoch, float(saved["best_loss"]), models[1], parents, history)
+    best = float(saved["best_loss"]), models[1], parents
+    return Progress(models[0], rng, epoch, best_epoch, *best, history, *rounds)
