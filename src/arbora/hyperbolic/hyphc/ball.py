@@ -72,6 +72,28 @@ class BallEngine:
             points = poincare.at_radius(points, self.radius)
         return points.cpu().numpy()
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays from which `load` goes on to the same result."""
+        kept = {"points": self._points.detach().cpu().numpy(), "radius": self._radius.detach().cpu().numpy()}
+        for number, moments in self._optimizer.state_dict()["state"].items():
+            kept |= {f"{name}_{number}": np.asarray(value) for name, value in moments.items()}
+        return kept
+
+    def load(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take up a `state`."""
+        with torch.no_grad():
+            self._points.copy_(torch.as_tensor(state["points"]))
+            self._radius.copy_(torch.as_tensor(state["radius"]))
+        for number, group in enumerate(self._optimizer.param_groups):
+            (parameter,) = group["params"]
+            self._optimizer.state[parameter] = {
+                "step": int(state[f"step_{number}"]),
+                **{
+                    name: torch.as_tensor(state[f"{name}_{number}"], device=parameter.device)
+                    for name in ("first", "second")
+                },
+            }
+
     def run_epoch(self, epoch: int) -> float:
         """Train on the triples of one epoch; the mean loss of a triple."""
         done, total = 0, 0.0

@@ -120,6 +120,15 @@ class CircleEngine:
         theta = self._circle.theta
         return math.tanh(self.radius / 2) * np.column_stack([np.cos(theta), np.sin(theta)])
 
+    def state(self) -> dict[str, NDArray[np.float64]]:
+        """Arrays from which `load` goes on to the same result."""
+        return self._circle._asdict()
+
+    def load(self, state: dict[str, NDArray[np.float64]]) -> None:
+        """Take up a `state`."""
+        for name, array in self._circle._asdict().items():
+            array[...] = state[name]
+
     def run_epoch(self, epoch: int) -> float:
         """Train on the triples of one epoch; the mean loss of a triple."""
         done, total = 0, 0.0

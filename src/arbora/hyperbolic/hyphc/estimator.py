@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from arbora.hyperbolic.hyphc import settings
 from arbora.hyperbolic.hyphc._kernels import Schedule
+from arbora.hyperbolic.hyphc.checkpoint import Checkpoint, fit_identity
 from arbora.hyperbolic.hyphc.circle import CircleEngine
 from arbora.hyperbolic.hyphc.start import angles_of, start_directions
-from arbora.hyperbolic.hyphc.training import Epoch, Run, train
+from arbora.hyperbolic.hyphc.training import Epoch, Progress, Run, train
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 from arbora.metrics import dasgupta_cost
 from arbora.tree import Tree
@@ -75,6 +78,11 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Improve the decoded tree by `arbora.refine`.
     callback : callable, optional
         Called after every epoch with an `Epoch` (embedding, tree, cost, ...); returning True stops.
+    checkpoint : path, optional
+        File the state of training is kept in. A fit that finds the checkpoint of the same fit continues from
+        it and ends with the same tree.
+    checkpoint_every : int, default=5
+        Epochs between checkpoints.
     device : str, default="cpu"
         Where PyTorch trains.
     n_jobs : int, optional
@@ -136,6 +144,8 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         restarts: int = 1,
         refine: bool = False,
         callback: Callable[[Epoch], Any] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 5,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -161,6 +171,8 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.restarts = restarts
         self.refine = refine
         self.callback = callback
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -186,11 +198,17 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         similarity = self._as_similarity(X)
         settings.check_n_clusters(self.n_clusters, similarity.n_points)
         self.similarity_ = similarity
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.restarts)
-        runs = self._run_all(similarity, [int(seed) for seed in seeds])
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.restarts).tolist()
+        kept = None
+        if self.checkpoint is not None:
+            identity = fit_identity(self.get_params(deep=False), similarity)
+            chosen = isinstance(self.random_state, Integral)
+            kept = Checkpoint(self.checkpoint, identity, seeds, chosen=chosen)
+            seeds = kept.seeds
+        runs = self._run_all(similarity, seeds, kept)
         self._keep(min(runs, key=lambda run: run.cost), [run.cost for run in runs])
         if self.refine:
-            self._refine(int(seeds[0]))
+            self._refine(seeds[0])
         self.labels_ = self.tree_.cut(n_clusters=min(self.n_clusters, similarity.n_points))
         return self
 
@@ -224,7 +242,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
         return settings.similarity_of(X, self.similarity, self.n_neighbors)
 
-    def _run_all(self, similarity: Any, seeds: list[int]) -> list[Run]:
+    def _run_all(self, similarity: Any, seeds: list[int], kept: Checkpoint | None) -> list[Run]:
         n = similarity.n_points
         context = self._init_callback_context(max_subtasks=self.restarts * self.max_epochs)
         context.call_on_fit_task_begin(estimator=self)
@@ -232,28 +250,42 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             runs = [trivial_run(similarity, self.dimension)] * len(seeds)
         elif self._threads_over_restarts(n):
             with ThreadPoolExecutor(settings.count_threads(self.n_jobs)) as pool:
-                runs = list(pool.map(lambda item: self._run(similarity, *item, None), enumerate(seeds)))
+                runs = list(pool.map(lambda item: self._run(similarity, *item, None, None), enumerate(seeds)))
         else:
             with settings.limited_threads(self.n_jobs):
-                runs = [self._run(similarity, k, seed, context) for k, seed in enumerate(seeds)]
+                runs = [self._run(similarity, k, seed, context, kept) for k, seed in enumerate(seeds)]
         context.call_on_fit_task_end(estimator=self)
         return runs
 
     def _threads_over_restarts(self, n: int) -> bool:
         """Whether whole restarts run side by side: those whose batches are too small to share out."""
         heard = self.callback is not None or self.verbose or getattr(self, "_skl_callbacks", None)
+        heard = heard or self.checkpoint is not None  # kept restart by restart
         small = settings.batch_size(self, n) < settings.PARALLEL_FROM
         return self.restarts > 1 and not heard and small and settings.engine(self) == "circle"
 
-    def _run(self, similarity: Any, restart: int, seed: int, context: Any) -> Run:
+    def _run(self, similarity: Any, restart: int, seed: int, context: Any, kept: Checkpoint | None) -> Run:
+        engine = self._start_engine(similarity, seed)
+        before = {} if kept is None else kept.progress(restart)
+        if before:
+            engine.load({key[7:]: value for key, value in before.items() if key.startswith("engine_")})
+
+        def keep(progress: Progress) -> None:
+            last = progress.epoch == self.max_epochs or progress.since_best == self.patience
+            if kept is not None and (last or progress.epoch % self.checkpoint_every == 0):
+                state = {f"engine_{key}": value for key, value in engine.state().items()}
+                kept.keep(restart, progress.arrays() | state)
+
         return train(
-            self._start_engine(similarity, seed),
+            engine,
             similarity,
             n_epochs=self.max_epochs,
             decoder=self.decoder,
             patience=self.patience,
             restart=restart,
             report=lambda state: self._report(state, context),
+            progress=Progress.from_arrays(before),
+            keep=keep,
         )
 
     def _start_engine(self, similarity: Any, seed: int) -> Any:

@@ -28,7 +28,7 @@ _SIMILARITIES = ("cosine", "knn", "gaussian", "precomputed")
 
 def check(model: Any) -> None:
     """Raise on a parameter that cannot be used."""
-    for name in ("n_clusters", "max_epochs", "restarts", "n_neighbors"):
+    for name in ("n_clusters", "max_epochs", "restarts", "n_neighbors", "checkpoint_every"):
         _check_count(getattr(model, name), name)
     for name in ("n_triples", "batch_size", "patience"):
         if getattr(model, name) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,38 @@ class Run(NamedTuple):
     losses: NDArray[np.float64]
 
 
+@dataclass
+class Progress:
+    """Where a restart stands: epochs done, the two curves, and the best tree with the embedding it came from."""
+
+    epoch: int = 0
+    since_best: int = 0
+    best: tuple[Tree | None, Any, float] = (None, None, np.inf)
+    costs: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+
+    def arrays(self) -> dict[str, Any]:
+        """All of it, for a checkpoint."""
+        tree, embedding, cost = self.best
+        kept: dict[str, Any] = {"costs": self.costs, "losses": self.losses, "since_best": self.since_best}
+        if tree is not None:
+            kept |= {"parent": tree.parent, "embedding": embedding, "cost": cost}
+            kept |= {"height": tree.height} if tree.height is not None else {}
+        return kept
+
+    @classmethod
+    def from_arrays(cls, kept: dict[str, NDArray[Any]]) -> Progress:
+        """What `arrays` gave; without any, the beginning."""
+        if not kept:
+            return cls()
+        costs, losses = kept["costs"].tolist(), kept["losses"].tolist()
+        best: tuple[Tree | None, Any, float] = (None, None, np.inf)
+        if "parent" in kept:
+            tree = Tree(kept["parent"], len(kept["embedding"]), height=kept.get("height"))
+            best = (tree, kept["embedding"], float(kept["cost"]))
+        return cls(len(losses), int(kept["since_best"]), best, costs, losses)
+
+
 def train(
     engine: Any,
     similarity: Any,
@@ -64,15 +97,17 @@ def train(
     patience: int | None,
     restart: int,
     report: Callable[[Epoch], bool],
+    progress: Progress,
+    keep: Callable[[Progress], None],
 ) -> Run:
     """Run up to `n_epochs`; keep the embedding whose decoded tree costs least.
 
-    Stops early after `patience` decoded epochs without a better tree, or when `report` returns True.
+    Stops early after `patience` decoded epochs without a better tree, or when `report` returns True. Goes on
+    from `progress`, which the engine must have reached; `keep` is told after every epoch.
     """
-    best: tuple[Tree | None, Any, float] = (None, None, np.inf)
-    costs, losses = [], []
-    since_best = 0
-    for epoch in range(n_epochs):
+    now = progress
+    while now.epoch < n_epochs and (patience is None or now.since_best < patience):
+        epoch = now.epoch
         loss = engine.run_epoch(epoch)
         embedding = engine.embedding
         if not (np.isfinite(loss) and np.isfinite(embedding).all()):
@@ -80,24 +115,29 @@ def train(
                 f"The loss is no longer finite in epoch {epoch} (restart {restart}). Lower learning_rate, "
                 "raise temperature, or scale down the similarities. "
                 "The best tree so far is this error's `tree`.",
-                best[0],
+                now.best[0],
             )
-        losses.append(loss)
-        if not _is_decoded(epoch, n_epochs, len(embedding), decoder, embedding.shape[1]):
-            costs.append(np.nan)
-            continue
-        tree = _decoded(engine, embedding, decoder)
-        cost = dasgupta_cost(tree, similarity)
-        costs.append(cost)
-        since_best += 1
-        if cost < best[2]:
-            best, since_best = (tree, embedding, cost), 0
-        state = Epoch(epoch, n_epochs, restart, loss, cost, best[2], embedding, tree)
-        if report(state) or (patience is not None and since_best >= patience):
+        now.losses.append(loss)
+        now.epoch += 1
+        stop = False
+        if _is_decoded(epoch, n_epochs, len(embedding), decoder, embedding.shape[1]):
+            tree = _decoded(engine, embedding, decoder)
+            cost = dasgupta_cost(tree, similarity)
+            if not np.isfinite(cost):
+                raise DivergedError(
+                    "The cost of the decoded tree is not finite. Scale down the similarities.", tree
+                )
+            now.costs.append(cost)
+            now.since_best += 1
+            if cost < now.best[2]:
+                now.best, now.since_best = (tree, embedding, cost), 0
+            stop = report(Epoch(epoch, n_epochs, restart, loss, cost, now.best[2], embedding, tree))
+        else:
+            now.costs.append(np.nan)
+        keep(now)
+        if stop:
             break
-    if best[0] is None:  # no cost is below infinity: the similarities are too large to add up
-        raise DivergedError("The cost of the decoded tree is not finite. Scale down the similarities.", tree)
-    return Run(*best, np.array(costs), np.array(losses))
+    return Run(*now.best, np.array(now.costs), np.array(now.losses))
 
 
 def _is_decoded(epoch: int, n_epochs: int, n_leaves: int, decoder: str, dimension: int) -> bool:
