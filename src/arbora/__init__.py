@@ -5,9 +5,9 @@ Public names load on first use, so that ``import arbora`` takes milliseconds and
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from arbora._lazy import load_on_use
 from arbora._version import __version__
 
 _PACKAGES = (
@@ -45,17 +45,6 @@ __all__ = ["__version__", *_PACKAGES, *_HOME_OF_NAME]
 if TYPE_CHECKING:
     from arbora.tree import Tree as Tree
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF_NAME:
-        value = getattr(importlib.import_module(_HOME_OF_NAME[name]), name)
-    elif name in _PACKAGES:
-        value = importlib.import_module(f"arbora.{name}")
-    else:
-        raise AttributeError(f"module 'arbora' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = load_on_use(
+    __name__, {**{name: f"arbora.{name}" for name in _PACKAGES}, **_HOME_OF_NAME}
+)

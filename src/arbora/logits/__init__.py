@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from arbora._lazy import load_on_use
 
 _HOME_OF_NAME = {
-    "EstimateWarning": "l2h",
-    "L2H": "l2h",
-    "TEMI": "temi",
-    "TURTLE": "turtle",
-    "calibration_error": "calibration",
-    "choose_n_clusters": "choose",
-    "class_report": "report",
-    "evaluate_flat": "evaluate",
-    "evaluate_tree": "evaluate",
-    "expand": "expansion",
-    "fit_temperature": "calibration",
-    "from_estimator": "estimator_logits",
-    "taxonomy_tree": "taxonomy",
+    "EstimateWarning": "arbora.logits.l2h",
+    "L2H": "arbora.logits.l2h",
+    "TEMI": "arbora.logits.temi",
+    "TURTLE": "arbora.logits.turtle",
+    "calibration_error": "arbora.logits.calibration",
+    "choose_n_clusters": "arbora.logits.choose",
+    "class_report": "arbora.logits.report",
+    "evaluate_flat": "arbora.logits.evaluate",
+    "evaluate_tree": "arbora.logits.evaluate",
+    "expand": "arbora.logits.expansion",
+    "fit_temperature": "arbora.logits.calibration",
+    "from_estimator": "arbora.logits.estimator_logits",
+    "taxonomy_tree": "arbora.logits.taxonomy",
 }
 
 __all__ = sorted(_HOME_OF_NAME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF_NAME:
-        raise AttributeError(f"module 'arbora.logits' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"arbora.logits.{_HOME_OF_NAME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from arbora._lazy import load_on_use
 
 _HOME_OF_NAME = {
     "GHHCLoss": "arbora.nn.ghhc_loss",
@@ -15,15 +14,4 @@ _HOME_OF_NAME = {
 }
 
 __all__ = sorted(_HOME_OF_NAME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF_NAME:
-        raise AttributeError(f"module 'arbora.nn' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME_OF_NAME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

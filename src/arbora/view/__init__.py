@@ -5,8 +5,7 @@ Names load on first use: pictures need matplotlib, the explorer starlette and uv
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from arbora._lazy import load_on_use
 
 _HOME_OF_NAME = {
     "Layout": "arbora.view.layout",
@@ -21,15 +20,4 @@ _HOME_OF_NAME = {
 }
 
 __all__ = list(_HOME_OF_NAME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF_NAME:
-        raise AttributeError(f"module 'arbora.view' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME_OF_NAME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)
