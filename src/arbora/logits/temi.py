@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from arbora.errors import DivergedError
 from arbora.logits._spaces import Scaling, as_spaces, import_torch
+from arbora.logits.flat import FlatModel
 
 _TEACHER_MOMENTUM = 0.99
 _MARGINAL_MOMENTUM = 0.9
 _POINTS_PER_SEARCH = 2048
 
 
-class TEMI(CallbackSupportMixin, ClusterMixin, BaseEstimator):
+class TEMI(FlatModel):
     """Flat clustering that maximises the pointwise mutual information between a point and its nearest neighbours.
 
     An ensemble of heads (cosine similarity to prototypes, after an optional hidden layer) is trained on frozen
@@ -110,35 +107,15 @@ class TEMI(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self._check_parameters(len(spaces[0]))
         self._scaling = Scaling(spaces)
         points = self._place(spaces)
-        generator = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31)))
-        self._train(points, _neighbours(torch, points, int(self.n_neighbors)), generator)
+        self._train(points, _neighbours(torch, points, int(self.n_neighbors)), self._generator())
         self.labels_ = self._logits(points).argmax(dim=1).numpy()
         return self
 
     def _check_parameters(self, n_points: int) -> None:
-        for name, least in (
-            ("n_clusters", 1),
-            ("n_neighbors", 1),
-            ("n_heads", 1),
-            ("hidden", 0),
-            ("n_steps", 1),
-            ("batch_size", 1),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number, {least} or more. Got {value!r}.")
-        for name, low, high in (
-            ("beta", 0.5, 1.0),
-            ("temperature", 0.0, math.inf),
-            ("learning_rate", 0.0, math.inf),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float, np.number)) or not low < value <= high:
-                raise ValueError(f"{name} must lie in ({low}, {high}]. Got {value!r}.")
-        if self.n_clusters > n_points:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} must not exceed the number of points, {n_points}."
-            )
+        self._check_counts(n_points, n_neighbors=1, n_heads=1, hidden=0)
+        self._check_positive(beta=1.0, temperature=math.inf, learning_rate=math.inf)
+        if self.beta <= 0.5:
+            raise ValueError(f"beta must lie in (0.5, 1]. Got {self.beta!r}.")
 
     def _place(self, spaces: list[NDArray[np.float32]]) -> Any:
         """Scaled spaces side by side, rows of length 1 (a row of zeros stays)."""
@@ -157,11 +134,8 @@ class TEMI(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda t: 0.5 + 0.5 * math.cos(math.pi * t / total)
         )
-        context = self._init_callback_context(max_subtasks=total)
-        context.call_on_fit_task_begin(estimator=self)
-        losses: list[Any] = []
-        for _ in range(total):
-            task = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self)
+
+        def step() -> Any:
             chosen = torch.randint(0, n, (size,), generator=generator)
             near = _draw_neighbours(torch, neighbours, chosen, generator)
             loss = self._losses(torch, student, teacher, marginal, points[chosen], points[near])
@@ -170,15 +144,9 @@ class TEMI(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             optimizer.step()
             schedule.step()
             teacher.follow(student, _TEACHER_MOMENTUM)
-            losses.append(loss.detach())
-            lowest = float(losses[-1].min())
-            if not math.isfinite(lowest):
-                raise DivergedError(f"The loss turned {lowest} at step {len(losses)}. Lower learning_rate.")
-            if task.call_on_fit_task_end(estimator=self, metadata={"loss": lowest}):
-                break
-        context.call_on_fit_task_end(estimator=self)
-        self.n_steps_ = len(losses)
-        self._keep_best(teacher, torch.stack(losses[-max(1, len(losses) // 10) :]).mean(dim=0))
+            return loss.detach()
+
+        self._keep_best(teacher, self._take_steps(step))
 
     def _losses(self, torch: Any, student: Any, teacher: Any, marginal: Any, x: Any, near: Any) -> Any:
         """Loss of every head on a batch of pairs; updates the teachers' marginal distribution."""
@@ -213,10 +181,6 @@ class TEMI(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Logits of the best head's teacher."""
         check_is_fitted(self, "labels_")
         return self._logits(self._place(as_spaces(self, X, reset=False))).numpy()
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Most probable cluster of each point."""
-        return self.decision_function(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Probability of each cluster."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from arbora.errors import DivergedError
 from arbora.logits._spaces import Scaling, as_spaces, import_torch
+from arbora.logits.flat import FlatModel
 
 
-class TURTLE(CallbackSupportMixin, ClusterMixin, BaseEstimator):
+class TURTLE(FlatModel):
     """Flat clustering whose labels are linearly separable with a wide margin in frozen representation spaces.
 
     Bilevel: a task encoder (one weight-normalised linear head a space, their softmaxes averaged) proposes labels;
@@ -103,29 +100,16 @@ class TURTLE(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self._check_parameters(len(spaces[0]))
         self._scaling = Scaling(spaces)
         scaled = self._scaling(spaces)
-        generator = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31)))
-        self._train(scaled, generator)
+        self._train(scaled, self._generator())
         self.labels_ = _softmax_mean(torch, self._encoder, scaled).argmax(dim=1).numpy()
         return self
 
     def _check_parameters(self, n_points: int) -> None:
-        for name in ("n_clusters", "n_steps", "inner_steps", "batch_size"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number, 1 or more. Got {value!r}.")
-        for name in ("learning_rate", "inner_learning_rate"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float, np.number)) or not 0 < value < math.inf:
-                raise ValueError(f"{name} must be a positive number. Got {value!r}.")
-        if (
-            not isinstance(self.entropy_weight, (int, float, np.number))
-            or not 0 <= self.entropy_weight < math.inf
-        ):
-            raise ValueError(f"entropy_weight must be 0 or more. Got {self.entropy_weight!r}.")
-        if self.n_clusters > n_points:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} must not exceed the number of points, {n_points}."
-            )
+        self._check_counts(n_points, inner_steps=1)
+        self._check_positive(learning_rate=math.inf, inner_learning_rate=math.inf)
+        weight = self.entropy_weight
+        if not isinstance(weight, (int, float, np.number)) or not 0 <= weight < math.inf:
+            raise ValueError(f"entropy_weight must be 0 or more. Got {weight!r}.")
 
     def _train(self, spaces: list[Any], generator: Any) -> None:
         torch = import_torch()
@@ -135,11 +119,9 @@ class TURTLE(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             [p for head in encoder for p in head.parameters], lr=self.learning_rate
         )
         classifiers = _Classifiers(torch, spaces, k, self.inner_learning_rate, generator)
-        context = self._init_callback_context(max_subtasks=int(self.n_steps))
-        context.call_on_fit_task_begin(estimator=self)
-        losses: list[float] = []
-        for _ in range(int(self.n_steps)):
-            task = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self)
+
+        def step() -> Any:
+            nonlocal classifiers
             batch = _draw(torch, spaces, n, min(int(self.batch_size), n), generator)
             per_space = [head.probabilities(points) for head, points in zip(encoder, batch)]
             labels = torch.stack(per_space).mean(dim=0)  # (batch, k)
@@ -152,17 +134,10 @@ class TURTLE(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             encoder_optimizer.zero_grad()
             (error - self.entropy_weight * entropy).backward()
             encoder_optimizer.step()
-            losses.append(float(error.detach()))
-            if not math.isfinite(losses[-1]):
-                raise DivergedError(
-                    f"The loss turned {losses[-1]} at step {len(losses)}. Lower learning_rate."
-                )
-            if task.call_on_fit_task_end(estimator=self, metadata={"loss": losses[-1]}):
-                break
-        context.call_on_fit_task_end(estimator=self)
+            return error.detach()
+
+        self.loss_ = float(self._take_steps(step))
         self._encoder = [head.frozen() for head in encoder]
-        self.n_steps_ = len(losses)
-        self.loss_ = float(np.mean(losses[-max(1, len(losses) // 10) :]))
         self.normalized_loss_ = self.loss_ / (len(spaces) * math.log(k)) if k > 1 else 0.0
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
@@ -177,10 +152,6 @@ class TURTLE(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             torch.log_softmax(torch.addmm(b, z, w.t()), dim=1) for z, (w, b) in zip(spaces, self._encoder)
         ]
         return (torch.logsumexp(torch.stack(logs), dim=0) - math.log(len(logs))).numpy()
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Most probable cluster of each point."""
-        return self.decision_function(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Probability of each cluster."""

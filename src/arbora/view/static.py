@@ -121,14 +121,7 @@ def plot(
     """
     from arbora.view import static_kinds, static_marks
 
-    if not isinstance(tree, Tree):
-        raise TypeError(f"tree must be an arbora.Tree. Got {type(tree).__name__}.")
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {KINDS}. Got {kind!r}.")
-    if orientation not in ("left", "top"):
-        raise ValueError(f"orientation must be 'left' or 'top'. Got {orientation!r}.")
-    if not isinstance(max_leaves, (int, np.integer)) or max_leaves < 2:
-        raise ValueError(f"max_leaves must be an integer of at least 2. Got {max_leaves!r}.")
+    _check_arguments(tree, kind, orientation, max_leaves)
     with _pyplot().rc_context(STYLE):
         ax = _new_axes(kind, orientation, tree) if ax is None else ax
         picture = _prepared(tree, ax, kind, colors, n_clusters, scale, orientation, max_leaves, line_width)
@@ -143,6 +136,17 @@ def plot(
         if title:
             ax.set_title(title)
     return ax
+
+
+def _check_arguments(tree: Any, kind: str, orientation: str, max_leaves: Any) -> None:
+    if not isinstance(tree, Tree):
+        raise TypeError(f"tree must be an arbora.Tree. Got {type(tree).__name__}.")
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {KINDS}. Got {kind!r}.")
+    if orientation not in ("left", "top"):
+        raise ValueError(f"orientation must be 'left' or 'top'. Got {orientation!r}.")
+    if not isinstance(max_leaves, (int, np.integer)) or max_leaves < 2:
+        raise ValueError(f"max_leaves must be an integer of at least 2. Got {max_leaves!r}.")
 
 
 def _prepared(
