@@ -21,7 +21,7 @@ from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
 
 BLOCK = 8192  # leaves searched as one piece: its arrays fit a core's cache
-BLOCK_SWEEPS = 12
+BLOCK_SWEEPS, TOP_SWEEPS = 12, 3  # at most so many inside blocks; between pieces, and over the whole
 LOOKS = 1000  # nodes a subtree looks at before it makes do with the best place so far
 PIECES = (4096, 512, 64, 8)  # sizes of the subtrees that move as one, large to small
 _BLOCKS_DONE, _PIECES_DONE = 0.6, 0.75  # share of the time when blocks and pieces are through
@@ -36,18 +36,19 @@ def improve_by_levels(
     budget: Budget,
     *,
     n_jobs: int = 1,
-    max_sweeps: int = 3,
+    max_sweeps: int = BLOCK_SWEEPS,
     rng: np.random.Generator | None = None,
 ) -> Tree:
     """Improve a large tree: inside blocks, between ever smaller pieces, and point by point over the whole."""
     tree, engine, order = in_leaf_order(tree, engine)
     with budget.portion(0, _BLOCKS_DONE):
-        tree = budget.step(partial(improve_blocks, engine, tree, budget, n_jobs=n_jobs, rng=rng), rng)
+        improve = partial(improve_blocks, engine, tree, budget, n_jobs=n_jobs, max_sweeps=max_sweeps, rng=rng)
+        tree = budget.step(improve, rng)
     pieces = [piece for piece in PIECES if piece * 4 < tree.n_leaves]
     bounds = np.linspace(_BLOCKS_DONE, _PIECES_DONE, len(pieces) + 1)
     for piece, low, high in zip(pieces, bounds, bounds[1:]):
         if not budget.is_over:
-            improve = partial(improve_top, engine, tree, piece, budget, max_sweeps=max_sweeps, rng=rng)
+            improve = partial(improve_top, engine, tree, piece, budget, rng=rng)
             with budget.portion(low, high):
                 tree = budget.step(improve, rng)
     if not budget.is_over:
@@ -57,7 +58,7 @@ def improve_by_levels(
             engine.improve,
             tree,
             budget,
-            max_sweeps=max_sweeps,
+            max_sweeps=min(max_sweeps, TOP_SWEEPS),
             max_size=_size_cap(engine),
             rng=rng,
             certain=False,
@@ -86,12 +87,14 @@ def improve_blocks(
     budget: Budget,
     *,
     n_jobs: int = 1,
+    max_sweeps: int = BLOCK_SWEEPS,
     rng: np.random.Generator | None = None,
 ) -> Tree:
     """Search inside each block of at most BLOCK leaves; leaves must be numbered in depth-first order."""
     nodes = tree.cut_nodes(max_size=BLOCK)
     firsts, sizes = tree.leaf_start[nodes], tree.sizes[nodes]
     csr, loops = engine.graph.csr, engine.graph.self_loops
+    n_sweeps = min(max_sweeps, BLOCK_SWEEPS)
     done = 0
 
     def improve_block(k: int) -> Tree:
@@ -105,7 +108,7 @@ def improve_blocks(
         graph = GraphSimilarity(inside, loops[low:high])
         local = GraphEngine(graph, engine.objective, engine.leaf_size[low:high], total=engine.total)
         improved = local.improve(
-            part, _Quiet(budget), max_size=_size_cap(engine), max_sweeps=BLOCK_SWEEPS, certain=False
+            part, _Quiet(budget), max_size=_size_cap(engine), max_sweeps=n_sweeps, certain=False
         )
         done += 1
         budget.show("blocks", done / len(nodes), f"{done} of {len(nodes)}")
@@ -138,7 +141,6 @@ def improve_top(
     piece: int,
     budget: Budget,
     *,
-    max_sweeps: int = 3,
     rng: np.random.Generator | None = None,
 ) -> Tree:
     """Search the tree above its subtrees of at most `piece` leaves, each moved as one heavy point."""
@@ -150,7 +152,7 @@ def improve_top(
     top = heavy.improve(
         top_over(tree, nodes),
         budget,
-        max_sweeps=max_sweeps,
+        max_sweeps=TOP_SWEEPS,
         max_size=max_size,
         rng=rng,
         certain=False,

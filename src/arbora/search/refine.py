@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from arbora.metrics import dasgupta_cost
 from arbora.metrics._inputs import as_similarity
 from arbora.search.budget import Budget, Report
 from arbora.search.constraints import Constraints, check_links
@@ -137,8 +138,8 @@ def refine(
             )
 
         found = _with_kept_parts(engine, start, search, keep_subtrees, keep_top, constraints)
-    if _is_allowed(tree, n_internal, constraints) and not engine.cost(found) < engine.cost(start):
-        found = start
+    if _is_allowed(tree, n_internal, constraints):
+        found = _better(found, start, engine, similarity, leaf_size)
     named = found.replace(name=None if tree.name is None else tree.name[: tree.n_leaves])
     return with_heights(named, similarity)
 
@@ -170,7 +171,7 @@ def improve_with_restarts(
                     current,
                     budget,
                     n_jobs=n_jobs or os.cpu_count() or 1,
-                    max_sweeps=min(max_sweeps, 3),
+                    max_sweeps=max_sweeps,
                     rng=shuffle,
                 )
             return budget.step(
@@ -296,6 +297,19 @@ def _outermost(tree: Tree, nodes: Sequence[int]) -> list[int]:
         if not any(tree.lca(node, above) == above for above in chosen):
             chosen.append(node)
     return chosen
+
+
+def _better(
+    found: Tree, start: Tree, engine: Engine, similarity: Similarity, leaf_size: np.ndarray | None
+) -> Tree:
+    """The tree of lower objective. Where an engine has raised negative similarities, which ranks only binary trees
+    rightly, the given ones decide.
+    """
+    if engine.objective == "dasgupta":
+        costs = [dasgupta_cost(tree, similarity, sample_weight=leaf_size) for tree in (found, start)]
+    else:
+        costs = [engine.cost(tree) for tree in (found, start)]
+    return found if costs[0] < costs[1] else start
 
 
 def _is_allowed(tree: Tree, n_internal: int | None, constraints: Constraints) -> bool:
