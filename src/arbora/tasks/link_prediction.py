@@ -143,9 +143,15 @@ def adamic_adar_scores(similarity: GraphSimilarity, pairs) -> np.ndarray:
 
 def cosine_scores(vectors, pairs) -> np.ndarray:
     """Cosine of the two nodes' embeddings."""
+    return inner_product_scores(
+        vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), pairs
+    )
+
+
+def inner_product_scores(vectors, pairs) -> np.ndarray:
+    """Inner product of the two nodes' embeddings, which a graph autoencoder is trained to decode edges from."""
     pairs = np.asarray(pairs)
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return np.einsum("ij,ij->i", unit[pairs[:, 0]], unit[pairs[:, 1]])
+    return np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
 
 
 def predict_links(
@@ -213,5 +219,7 @@ def baselines(random_state: Any = None) -> dict[str, Callable[[GraphSimilarity, 
         "Adamic-Adar": adamic_adar_scores,
         "DeepWalk": lambda train, pairs: cosine_scores(deepwalk(train, 10, random_state=random_state), pairs),
         "DCSBM": lambda train, pairs: block_model_scores(fit_block_model(train, random_state), train, pairs),
-        "VGAE": lambda train, pairs: cosine_scores(embed_graph(train, random_state=random_state), pairs),
+        "VGAE": lambda train, pairs: inner_product_scores(
+            embed_graph(train, random_state=random_state), pairs
+        ),
     }
