@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 from arbora.errors import FormatError
 from arbora.hyperbolic.ghhc import decode
 from arbora.hyperbolic.ghhc.initialise import initial_nodes
+from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 from arbora.hyperbolic.ghhc.objectives import RowGradient, ranking_cost
 from arbora.hyperbolic.ghhc.rows import BallPlacement, RowReader
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
@@ -42,6 +43,7 @@ Ints = NDArray[np.int64]
 _DOCUMENT_END, _OUTSIDE = -2, -1
 _PAIR_BLOCK = 400_000  # tokens whose pairs are summed at a time
 _NORM = 0.9  # of words in the ball
+_LIMIT = _NORM * LARGEST_NORM  # of nodes
 
 
 # ---- text ------------------------------------------------------------------------------------------------
@@ -259,9 +261,9 @@ class TreeGloVe(BaseEstimator):
                 with_points=True,
             )
             mean = RowGradient(result.nodes.rows, result.nodes.values / plan.batch_size)
-            state.optimizer.step(state.table, mean, plan.learning_rate, _NORM * 0.999)
+            state.optimizer.step(state.table, mean, plan.learning_rate, _LIMIT)
             if state.step % 2:
-                margin_step(plan, state, rng, plan.learning_rate, _NORM * 0.999)
+                margin_step(plan, state, rng, plan.learning_rate, _LIMIT)
             if self.tree_weight and result.points is not None:
                 glove.turn(rows.ravel(), placement, result.points.reshape(rows.size, -1), self.tree_weight)
             costs.append(float(result.cost.mean()) - 1.5 * len(state.table))
