@@ -50,6 +50,8 @@ def trees_of(logits, y, n_classes):
     methods = {
         "L2H (Algorithm 1)": lambda: ab.L2H(n_bootstraps=0).fit(logits).tree_,
         "L2H (refine=True)": lambda: ab.L2H(n_bootstraps=0, refine=True).fit(logits).tree_,
+        "L2H (sum)": lambda: ab.L2H(n_bootstraps=0, aggregation="sum").fit(logits).tree_,
+        "L2H (mean of means)": lambda: ab.L2H(n_bootstraps=0, aggregation="mean_of_means").fit(logits).tree_,
         "L2H (all pairs)": lambda: ab.L2H(n_bootstraps=0, merging="all_pairs").fit(logits).tree_,
         "average linkage, confusion": lambda: confusion_linkage(logits.argmax(axis=1), y, n_classes),
         "average linkage, mean logits, Euclidean": lambda: mean_linkage(logits, n_classes, "euclidean"),
