@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from cli.run_arbora import arbora, assert_one_line_error
 from scipy.cluster.hierarchy import linkage
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
 from arbora.cli._exit import MISSING, UNREADABLE, UNUSABLE, UNWRITABLE, USAGE
 from arbora.tree import Tree
@@ -92,8 +94,7 @@ def test_fit_and_refine_pick_up_from_a_checkpoint(files, tmp_path):
     kept = ("--checkpoint", tmp_path / "kept")
     first = arbora(*command, *kept)
     assert first.returncode == 0, first.stderr.decode()
-    state = json.loads((tmp_path / "kept" / "state.json").read_text())
-    assert state["sweeps"] >= 1
+    assert (tmp_path / "kept" / "refine" / "step0000.npz").exists()
     tree = Tree.load(tmp_path / "t.npz")
     os.unlink(tmp_path / "t.npz")
     again = arbora(*command, *kept)
@@ -104,20 +105,38 @@ def test_fit_and_refine_pick_up_from_a_checkpoint(files, tmp_path):
     assert_one_line_error(other, UNUSABLE, "keeps another fit")
 
 
-def test_an_automatic_fit_can_be_interrupted_and_taken_up(files, tmp_path):
+def test_an_automatic_fit_killed_on_its_way_ends_with_the_same_tree(tmp_path):
+    np.save(tmp_path / "x.npy", load_digits().data[:800])
+    command = ("fit", tmp_path / "x.npy", "--seed", 0, "--set", "restarts=12", "--out")
+    assert arbora(*command, tmp_path / "whole.npz").returncode == 0
     kept = tmp_path / "kept"
-    command = ("fit", files / "iris.npy", "--set", "restarts=2", "--seed", 0, "--checkpoint", kept, "--json")
-    whole = json.loads(arbora(*command).stdout)
-    state = json.loads((kept / "state.json").read_text())
-    assert state["restarts"] == 2
-    # As though the run had ended after the first restart.
-    (kept / "state.json").write_text(json.dumps({**state, "restarts": 1}))
-    again = arbora(*command, "--out", tmp_path / "t.npz")
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "arbora.cli", *map(str, command), tmp_path / "t.npz", "--checkpoint", kept],
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 100
+    while not (kept / "search" / "step0003.npz").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    assert not (kept / "fit.npz").exists() and not (tmp_path / "t.npz").exists()
+    again = arbora(*command, tmp_path / "t.npz", "--checkpoint", kept)
     assert again.returncode == 0, again.stderr.decode()
-    assert b"taking up after sweep" in again.stderr
-    assert json.loads(again.stdout)["scores"] == pytest.approx(whole["scores"], rel=0.01)
+    assert Tree.load(tmp_path / "t.npz") == Tree.load(tmp_path / "whole.npz")
+    third = arbora(*command, tmp_path / "t.npz", "--checkpoint", kept)
+    assert b"taking up" in third.stderr
+    assert Tree.load(tmp_path / "t.npz") == Tree.load(tmp_path / "whole.npz")
     (kept / "state.json").write_text("{")
-    assert_one_line_error(arbora(*command), UNUSABLE, "damaged")
+    assert_one_line_error(arbora(*command, "-", "--checkpoint", kept), UNUSABLE, "damaged")
+
+
+def test_a_terminal_sees_bars_with_the_time_left(files):
+    shown = arbora("fit", files / "iris.npy", "--seed", 0, env={"ARBORA_PROGRESS": "1", "FORCE_COLOR": "1"})
+    text = shown.stderr.decode()
+    for stage in ("similarity", "average linkage", "refine"):
+        assert stage in text
+    assert "100%" in text and re.search(r"\d:\d\d:\d\d", text)
+    assert "refine" not in arbora("fit", files / "iris.npy").stderr.decode()
 
 
 def test_score_compares_with_labels_and_another_tree(files, tmp_path):

@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 from arbora.cli._app import METHODS
 from arbora.cli._console import Console
 from arbora.cli._exit import CommandError
+from arbora.cli.checkpoint import Checkpoint
 from arbora.cli.methods import build_tree, read_settings
 from arbora.cli.reading import Data
 
@@ -15,9 +16,9 @@ X, Y = make_blobs(40, centers=[[9, 0, 0], [0, 9, 0], [0, 0, 9]], n_features=3, r
 
 
 def built(method, data=None, **options):
-    console = Console(quiet=True, as_json=False)
-    given = {"metric": "cosine", "settings": {}, "seed": 0, "threads": 1, "console": console, **options}
-    return build_tree(data or Data("vectors", X, "blobs", "npy"), method, **given)
+    data = data or Data("vectors", X, "blobs", "npy")
+    given = {"metric": "cosine", "settings": {}, "seed": 0, "threads": 1, "kept": Checkpoint(None, data)}
+    return build_tree(data, method, **{**given, "console": Console(quiet=True, as_json=False), **options})
 
 
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "l2h"])

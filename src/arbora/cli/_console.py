@@ -7,12 +7,14 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from arbora.cli._exit import Unusable
 from arbora.cli._tables import aligned
+
+_SPEED_OVER = 120.0  # seconds over which the speed of a bar is averaged
 
 
 class Console:
@@ -75,17 +77,35 @@ class Console:
             yield
             return
         from rich.console import Console as RichConsole
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TaskProgressColumn(),
             TimeRemainingColumn(elapsed_when_finished=True),
         )
-        with Progress(*columns, console=RichConsole(stderr=True)) as self._bars:
+        console = RichConsole(stderr=True)
+        with Progress(*columns, console=console, speed_estimate_period=_SPEED_OVER) as self._bars:
             yield
         self._bars = None
+
+    def reporter(self) -> Callable[[str, float], None]:
+        """What arbora's functions call with a stage and the share of it that is done: a bar and its seconds each."""
+        began: dict[str, float] = {}
+        bars: dict[str, Any] = {}
+
+        def report(stage: str, share: float) -> None:
+            now = time.perf_counter()
+            self.seconds[stage] = round(now - began.setdefault(stage, now), 3)
+            if self._bars is None:
+                return
+            if stage not in bars:
+                bars[stage] = self._bars.add_task(stage, total=None)
+            if share > 0:
+                self._bars.update(bars[stage], total=1.0, completed=share)
+
+        return report
 
     def fit_callback(self) -> Any:
         """A scikit-learn callback that shows a fit's steps as a bar; None where nothing is shown."""

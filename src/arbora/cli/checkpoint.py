@@ -38,18 +38,15 @@ class Checkpoint:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Unwritable(f"{folder} cannot be made: {error.strerror}.") from error
-        self._state: dict[str, Any] = {}
         identity = {"data": fingerprint(data), "options": plain(options)}
         path = folder / "state.json"
         if path.exists():
-            self._state = self._read(path)
-            if self._state.get("identity") != identity:
+            if self._read(path).get("identity") != identity:
                 raise Unusable(
                     f"{folder} keeps another fit: data or options differ. Choose another folder or delete it."
                 )
         else:
-            self._state = {"identity": identity, "sweeps": 0, "restarts": 0}
-            write_json(path, self._state)
+            write_json(path, {"identity": identity})
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:
@@ -57,24 +54,9 @@ class Checkpoint:
         except (OSError, ValueError) as error:
             raise Unusable(f"{path} is damaged ({error}). Delete the folder to start anew.") from error
 
-    def inner_path(self) -> str | None:
-        """File in which a method that can resume keeps its own state."""
-        return None if self.folder is None else str(self.folder / "method.npz")
-
-    @property
-    def sweeps(self) -> int:
-        """Sweeps of the refinement already done."""
-        return 0 if self.folder is None else int(self._state["sweeps"])
-
-    @property
-    def restarts(self) -> int:
-        """Restarts of the refinement already done."""
-        return 0 if self.folder is None else int(self._state["restarts"])
-
-    @property
-    def finished(self) -> bool:
-        """Whether the sweeps had come to rest."""
-        return self.folder is not None and bool(self._state.get("finished"))
+    def inner_path(self, name: str) -> str | None:
+        """File or folder in which a method that can resume keeps its own state."""
+        return None if self.folder is None else str(self.folder / name)
 
     def tree(self, stage: str) -> Tree | None:
         """The tree a stage left, if it got so far."""
@@ -83,14 +65,12 @@ class Checkpoint:
         path = self.folder / f"{stage}.npz"
         return Tree.load(path) if path.exists() else None
 
-    def keep(self, stage: str, tree: Tree, *, finished: bool = False, **counts: int) -> None:
-        """Keep a stage's tree; the file is whole before the count moves on."""
+    def keep(self, stage: str, tree: Tree) -> None:
+        """Keep a stage's tree."""
         if self.folder is None:
             return
         with writing(self.folder):
             tree.save(self.folder / f"{stage}.npz")
-        self._state |= {"finished": finished, **counts}
-        write_json(self.folder / "state.json", self._state)
 
 
 def fingerprint(data: Data) -> str:

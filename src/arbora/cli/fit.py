@@ -13,19 +13,13 @@ from arbora.cli._console import Console
 from arbora.cli._exit import Unusable
 from arbora.cli._shared import limit_threads, named, options_for, page_content, tree_facts
 from arbora.cli.checkpoint import Checkpoint
-from arbora.cli.methods import build_tree, public, read_settings, similarity_of
+from arbora.cli.methods import build_tree, read_settings
 from arbora.cli.reading import Data, read_data
 from arbora.cli.refine import refine_tree
 from arbora.cli.score import scores_of
 from arbora.cli.single_cell import write_scanpy_entries
 from arbora.cli.writing import check_writable, tree_format, write_bytes, write_json, write_tree
 from arbora.tree import Tree
-
-_RESTARTS = (
-    (2_000, 8),
-    (10_000, 4),
-    (30_000, 1),
-)  # as arbora.cluster: up to so many points, so many restarts
 
 
 def run_fit(
@@ -91,45 +85,17 @@ def _built(
     kept: Checkpoint,
     console: Console,
 ) -> Tree:
-    if method == "auto" and kept.folder is not None:
-        tree = _in_stages(data, metric, settings, seed, kept, console)
+    tree = kept.tree("fit")
+    if tree is not None:
+        console.note(f"taking up the fit kept in {kept.folder}")
     else:
-        found = kept.tree("fit")
-        if found is not None:
-            console.note(f"taking up the fit kept in {kept.folder}")
-        tree = found or build_tree(
-            data, method, metric=metric, settings=settings, seed=seed, threads=threads, console=console,
-            checkpoint=kept.inner_path(),
+        tree = build_tree(
+            data, method, metric=metric, settings=settings, seed=seed, threads=threads, console=console, kept=kept,
         )  # fmt: skip
-        if found is None:
-            kept.keep("fit", tree)
-        if refine:
-            tree = refine_tree(tree, data, metric, "dasgupta", 100, seed, kept, console)
+        kept.keep("fit", tree)
+    if refine:
+        tree = refine_tree(tree, data, metric, "dasgupta", 100, seed, kept, console)
     return named(tree, data.feature_names if method == "l2h" else data.names)
-
-
-def _in_stages(
-    data: Data, metric: str, settings: dict[str, Any], seed: int | None, kept: Checkpoint, console: Console
-) -> Tree:
-    """What `arbora.cluster` does, kept after every step: neighbours, average linkage, sweeps, restarts."""
-    unknown = set(settings) - {"restarts"}
-    if unknown:
-        raise Unusable(
-            f"With --checkpoint, --method auto takes --set restarts=N only. Got {sorted(unknown)}."
-        )
-    data.check_usable()
-    with console.stage("similarity"):
-        similarity = similarity_of(data, metric, neighbours=True, seed=seed)
-    first = kept.tree("fit")
-    if first is None:
-        with console.stage("average linkage"):
-            first = public("linkage")(similarity, "average")
-        kept.keep("fit", first)
-    usual = next((count for limit, count in _RESTARTS if data.n_points <= limit), 0)
-    return refine_tree(
-        first, data, metric, "dasgupta", 100, seed, kept, console,
-        restarts=int(settings.get("restarts", usual)), similarity=similarity,
-    )  # fmt: skip
 
 
 def _write(tree: Tree, data: Data, out: Path | None, html: Path | None, picture: Path | None) -> None:

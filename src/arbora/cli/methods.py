@@ -12,6 +12,7 @@ import numpy as np
 from arbora.cli._app import METHODS
 from arbora.cli._console import Console
 from arbora.cli._exit import MISSING, CommandError, Unusable
+from arbora.cli.checkpoint import Checkpoint
 from arbora.cli.reading import Data
 from arbora.tree import Tree
 
@@ -29,7 +30,7 @@ def build_tree(
     seed: int | None,
     threads: int | None,
     console: Console,
-    checkpoint: str | None = None,
+    kept: Checkpoint,
 ) -> Tree:
     """The tree of `data` by `method`."""
     if method not in METHODS:
@@ -42,7 +43,7 @@ def build_tree(
     if metric not in ("cosine", "euclidean"):
         raise Unusable(f"--metric must be cosine or euclidean. Got {metric!r}.")
     if method in _ESTIMATORS:
-        return _fit_estimator(data, method, settings, seed, threads, console, checkpoint)
+        return _fit_estimator(data, method, settings, seed, threads, console, kept)
     if method == "auto":
         call = public("cluster")
         known = {"metric": metric} if data.kind == "vectors" else {}
@@ -56,7 +57,7 @@ def build_tree(
         call, known = public("linkage"), {"method": method}
         if data.kind == "vectors" and metric == "cosine" and method == "average":
             known["metric"] = metric
-    return _call(call, data.values, known, settings, seed, threads, console)
+    return _call(call, data.values, known, settings, seed, threads, console, kept)
 
 
 def public(name: str) -> Any:
@@ -100,12 +101,21 @@ def _call(
     seed: int | None,
     threads: int | None,
     console: Console,
+    kept: Checkpoint,
 ) -> Tree:
     accepted = inspect.signature(call).parameters
     options = {**known, "random_state": seed, "n_jobs": threads}
     options = {name: value for name, value in options.items() if name in accepted}
-    _check_settings(settings, accepted, getattr(call, "__name__", "the method"))
-    with console.stage(getattr(call, "__name__", "fit")):
+    name = getattr(call, "__name__", "fit")
+    _check_settings(settings, accepted, name)
+    if "progress" in accepted:  # it tells its stages itself
+        return call(
+            values,
+            **{**options, **settings},
+            progress=console.reporter(),
+            checkpoint=kept.inner_path("search"),
+        )
+    with console.stage(name):
         return call(values, **{**options, **settings})
 
 
@@ -116,11 +126,15 @@ def _fit_estimator(
     seed: int | None,
     threads: int | None,
     console: Console,
-    checkpoint: str | None,
+    kept: Checkpoint,
 ) -> Tree:
     kind = public(_ESTIMATORS[method])
     accepted = inspect.signature(kind.__init__).parameters
-    options: dict[str, Any] = {"random_state": seed, "n_jobs": threads, "checkpoint": checkpoint}
+    options: dict[str, Any] = {
+        "random_state": seed,
+        "n_jobs": threads,
+        "checkpoint": kept.inner_path("method.npz"),
+    }
     options = {name: value for name, value in options.items() if name in accepted and value is not None}
     if method == "l2h" and data.feature_names is not None:
         options["class_names"] = data.feature_names
@@ -140,10 +154,12 @@ def _fit_estimator(
 
 def _check_settings(settings: dict[str, Any], accepted: Any, owner: str) -> None:
     names = [
-        name for name in accepted if name not in ("self", "callback", "random_state", "n_jobs", "verbose")
+        name
+        for name in accepted
+        if name not in ("self", "callback", "random_state", "n_jobs", "verbose", "progress", "checkpoint")
     ]
     for name in settings:
-        if name not in accepted:
+        if name not in names:
             raise Unusable(f"{owner} has no parameter {name!r} (--set). It has {', '.join(names)}.")
 
 

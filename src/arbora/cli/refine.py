@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -76,54 +75,19 @@ def refine_tree(
     seed: int | None,
     kept: Checkpoint,
     console: Console,
-    *,
-    restarts: int = 0,
-    similarity: Any = None,
 ) -> Tree:
-    """Refined tree; with a checkpoint sweep by sweep, so that an interrupted run loses at most one."""
-    refine = public("refine")
-    if similarity is None:
-        with console.stage("similarity"):
-            similarity = similarity_of(data, metric, neighbours=True, seed=seed)
-    accepted = inspect.signature(refine).parameters
-    options: dict[str, Any] = {"objective": objective} if "objective" in accepted else {}
-    if "random_state" in accepted:
-        options["random_state"] = seed
-    with console.stage("refine"):
-        if kept.folder is None:
-            return refine(tree, similarity, max_sweeps=max_sweeps, restarts=restarts, **options)
-        best = _by_sweeps(refine, tree, similarity, max_sweeps, options, kept, console)
-        while kept.restarts < restarts:
-            again = None if seed is None else seed + kept.restarts + 1
-            best = refine(best, similarity, restarts=1, **{**options, "random_state": again})
-            kept.keep("refined", best, restarts=kept.restarts + 1, finished=True)
-        return best
-
-
-def _by_sweeps(
-    refine: Any,
-    tree: Tree,
-    similarity: Any,
-    max_sweeps: int,
-    options: dict[str, Any],
-    kept: Checkpoint,
-    console: Console,
-) -> Tree:
-    done = kept.sweeps
-    best = kept.tree("refined") or tree
-    if done:
-        console.note(f"taking up after sweep {done} kept in {kept.folder}")
-    if kept.finished:
-        return best
-    while done < max_sweeps:
-        better = refine(best, similarity, max_sweeps=1, **options)
-        done += 1
-        at_rest = better.same_topology(best)
-        best = better
-        kept.keep("refined", best, sweeps=done, finished=at_rest)
-        if at_rest:
-            break
-    return best
+    """Refined tree; with a checkpoint an interrupted run loses at most one step."""
+    with console.stage("similarity"):
+        similarity = similarity_of(data, metric, neighbours=True, seed=seed)
+    return public("refine")(
+        tree,
+        similarity,
+        objective,
+        max_sweeps=max_sweeps,
+        random_state=seed,
+        progress=console.reporter(),
+        checkpoint=kept.inner_path("refine"),
+    )
 
 
 def _cost(tree: Tree, similarity: Any) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from arbora.cli._console import Console
 from arbora.cli._exit import Unreadable, Unusable
+from arbora.cli.checkpoint import Checkpoint
 from arbora.cli.methods import build_tree
 from arbora.cli.reading import Data, ReadOptions
 from arbora.cli.reading._single_cell import open_h5ad
@@ -78,8 +79,9 @@ def dendrogram_entries(
         )
     groups = Data("vectors", means, str(group), "h5ad")
     tree = build_tree(
-        groups, method, metric="cosine", settings=settings, seed=seed, threads=None, console=console
-    )
+        groups, method, metric="cosine", settings=settings, seed=seed, threads=None, console=console,
+        kept=Checkpoint(None, groups),
+    )  # fmt: skip
     linkage = _linkage(tree)
     drawn = sch.dendrogram(linkage, labels=categories, no_plot=True)
     return {
