@@ -1,5 +1,8 @@
 """Entries by which scanpy's plots find a tree over groups of cells."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from cli.run_arbora import arbora, assert_one_line_error
@@ -46,6 +49,33 @@ def test_fit_writes_what_scanpy_reads(cells, tmp_path):
     assert abs(order.index("T cell") - order.index("NK cell")) == 1
     assert {"icoord", "dcoord", "ivl", "leaves"} <= set(entry["dendrogram_info"])
     assert np.array_equal(before.X, after.X)
+
+
+@pytest.mark.parametrize("method", ("auto", "average"))
+def test_scanpy_draws_the_tree_it_finds(cells, tmp_path, method):
+    pytest.importorskip("scanpy")
+    target = tmp_path / "out.h5ad"
+    done = arbora("fit", cells, "--scanpy", "type", "--method", method, "--out", target, "--seed", 0)
+    assert done.returncode == 0, done.stderr.decode()
+    # in a process of its own: scanpy's dependencies warn while they are imported
+    script = f"""
+import matplotlib
+matplotlib.use("Agg")
+import scanpy
+cells = scanpy.read_h5ad({str(target)!r})
+order = list(cells.uns["dendrogram_type"]["categories_ordered"])
+axes = scanpy.pl.dendrogram(cells, "type", show=False)
+assert [text.get_text() for text in axes.get_xticklabels()] == order
+genes = list(cells.var_names)
+plot = scanpy.pl.matrixplot(cells, genes, "type", dendrogram=True, show=False, return_fig=True)
+rows = plot.get_axes()["mainplot_ax"].get_yticklabels()
+assert sorted(text.get_text() for text in rows) == sorted(order)
+assert [text.get_text() for text in rows] in (order, order[::-1])
+scanpy.pl.heatmap(cells, genes, "type", dendrogram=True, show=False)
+"""
+    drawn = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert drawn.returncode == 0, drawn.stderr
+    assert "not found" not in drawn.stderr  # what scanpy says when it computes a dendrogram itself
 
 
 def test_an_unknown_group_is_named(cells):
