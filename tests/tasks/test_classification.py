@@ -47,6 +47,15 @@ def test_joint_training_moves_the_leaves_and_two_step_does_not():
     np.testing.assert_array_equal(joint.labels, again.labels)
 
 
+def test_joint_training_in_more_dimensions_and_with_a_class_without_labels():
+    X, y = three_groups(noise=0.4)
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(y != "blue"))
+    split = split_rows(45)._replace(train=rows[:12], validation=rows[12:16], test=rows[16:])
+    result = classify(X, y, split=split, dimension=3, **QUICK)
+    assert result.embedding.shape == (45, 3)
+    assert result.test_accuracy > 0.9
+
+
 def test_split_is_a_partition_of_30_10_60():
     split = split_rows(200, 5)
     assert [len(part) for part in split] == [60, 20, 120]

@@ -7,6 +7,7 @@ also respects the labels. Label propagation, which learns no tree, is the baseli
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,15 @@ from torch.nn.functional import cross_entropy
 from arbora.hyperbolic import poincare
 from arbora.hyperbolic.hyphc.decode import decode
 from arbora.hyperbolic.hyphc.estimator import HypHC
-from arbora.hyperbolic.hyphc.loss import triple_losses
+from arbora.hyperbolic.hyphc.loss import circle_mean_loss, triple_losses
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 from arbora.hyperbolic.optim import RiemannianAdam
 from arbora.nn.hyperbolic_logistic import HyperbolicLogisticRegression
 from arbora.tree import Tree
 
 METHODS = ("two-step", "end-to-end", "label-propagation")
+_CLASSIFIER_RATE = 0.1
+_SLOWED = 0.05  # learning rate of the leaves at the end of joint training, as a share of that at its start
 
 
 class Split(NamedTuple):
@@ -73,11 +76,12 @@ def classify(
     radius: float = 3.0,
     max_epochs: int = 50,
     n_steps: int = 300,
-    batch_size: int = 1024,
-    tree_weight: float = 10.0,
-    learning_rate: float = 0.02,
+    batch_size: int | None = None,
+    tree_weight: float = 30.0,
+    penalty: float = 0.01,
+    learning_rate: float = 0.1,
     temperature: float = 0.1,
-    neighbor_bias: float = 0.8,
+    neighbor_bias: float = 0.95,
     random_state: int = 0,
 ) -> Classified:
     """Classify all points from the labels of a few.
@@ -99,15 +103,19 @@ def classify(
     max_epochs : int, default=50
         Of the HypHC training that comes first.
     n_steps : int, default=300
-        Of the classifier (two-step) or of joint training (end-to-end).
-    batch_size : int, default=1024
-        Triples a joint step.
-    tree_weight : float, default=10.0
+        Of the classifier on the embedding as it is; joint training (end-to-end) takes as many after that.
+    batch_size : int, optional
+        Triples a joint step. By default four a point, but at least 1,024.
+    tree_weight : float, default=30.0
         Weight of HypHC's loss, per triple, beside the cross-entropy.
-    learning_rate : float, default=0.02
+    penalty : float, default=0.01
+        Weight of the squared lengths of the classifier's normals in joint training, where leaves that follow
+        every label would otherwise let them grow without end.
+    learning_rate : float, default=0.1
+        Of the leaves in joint training; it falls to a twentieth.
     temperature : float, default=0.1
         Of HypHC's loss in joint training.
-    neighbor_bias : float, default=0.8
+    neighbor_bias : float, default=0.95
         Share of the triples of joint training that hold a pair of neighbours, so that leaves whose label is
         known take those along that they resemble most.
     random_state : int
@@ -135,20 +143,19 @@ def classify(
         return _scored(found, codes, classes, split, None, None)
     options = {"max_epochs": max_epochs, "dimension": dimension, "random_state": random_state}
     embedding = HypHC(1, **options).fit(similarity).embedding_
-    model = _Joint(embedding, len(classes), radius, random_state)
-    joint = method == "end-to-end"
-    drawn = {"neighbor_bias": neighbor_bias, "n_neighbors": 10, "seed": random_state}
-    sampler = TripleSampler(similarity, n_steps * batch_size, **drawn) if joint else None
-    model.train(
-        codes,
-        split,
-        sampler,
-        n_steps=n_steps,
-        batch_size=batch_size,
-        tree_weight=tree_weight,
-        rate=learning_rate,
-        temperature=temperature,
-    )
+    model = _Joint(embedding, codes, split, radius)
+    model.train_classifier(n_steps)
+    if method == "end-to-end":
+        batch_size = max(1024, 4 * len(codes)) if batch_size is None else batch_size
+        drawn = {"neighbor_bias": neighbor_bias, "n_neighbors": 10, "seed": random_state}
+        model.train_jointly(
+            TripleSampler(similarity, n_steps * batch_size, **drawn).blocks(0, batch_size),
+            n_steps,
+            tree_weight=tree_weight,
+            penalty=penalty,
+            rate=learning_rate,
+            temperature=temperature,
+        )
     points, found = model.outcome()
     return _scored(found, codes, classes, split, points, decode(points))
 
@@ -156,63 +163,91 @@ def classify(
 class _Joint:
     """Leaf embeddings at one radius and a hyperbolic logistic regression on them."""
 
-    def __init__(self, embedding: NDArray[np.float64], n_classes: int, radius: float, seed: int) -> None:
+    def __init__(
+        self, embedding: NDArray[np.float64], codes: NDArray[np.int64], split: Split, radius: float
+    ) -> None:
         start = poincare.at_radius(torch.as_tensor(embedding), 1.0)
         self._points = start.clone().requires_grad_()
         self._radius = radius
-        generator = torch.Generator().manual_seed(seed)
-        self._classifier = HyperbolicLogisticRegression(start.shape[1], n_classes, generator=generator)
+        self._target = torch.as_tensor(codes)
+        self._train = torch.as_tensor(split.train)
+        self._judges = torch.as_tensor(split.validation if len(split.validation) else split.train)
+        self._classifier = HyperbolicLogisticRegression(start.shape[1], int(codes.max()) + 1)
+        self._face_classes(start)
         self._best: tuple[float, Any] = (-1.0, None)
 
-    def train(
+    def _face_classes(self, points: torch.Tensor) -> None:
+        """Start every gyroplane at the origin, turned towards the labelled leaves of its class.
+
+        From random starts training often ends in a poor minimum, which two classes side by side may share.
+        """
+        towards = torch.zeros_like(self._classifier.normal)
+        towards.index_add_(0, self._target[self._train], points[self._train])
+        with torch.no_grad():
+            self._classifier.offset.zero_()
+            self._classifier.normal.copy_(0.5 * torch.nn.functional.normalize(towards, eps=1e-9))
+
+    def train_classifier(self, n_steps: int) -> None:
+        """Minimise the cross-entropy of the training rows, leaves held fixed."""
+        optimizer = torch.optim.Adam(self._classifier.parameters(), lr=_CLASSIFIER_RATE)
+        placed = poincare.at_radius(self._points.detach()[self._train], self._radius)
+        for _ in range(n_steps):
+            optimizer.zero_grad()
+            cross_entropy(self._classifier(placed), self._target[self._train]).backward()
+            optimizer.step()
+        self._remember()
+
+    def train_jointly(
         self,
-        codes: NDArray[np.int64],
-        split: Split,
-        sampler: TripleSampler | None,
-        *,
+        blocks: Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]],
         n_steps: int,
-        batch_size: int,
+        *,
         tree_weight: float,
+        penalty: float,
         rate: float,
         temperature: float,
     ) -> None:
-        """Minimise the cross-entropy of the training rows, with HypHC's loss where there is a sampler.
+        """Minimise cross-entropy and HypHC's loss together; leaves and classifier move.
 
-        Joint training starts when the classifier has learned half of its steps on the embedding as it is: an
-        untrained one would drag the labelled leaves away from those they resemble.
+        The classifier should have been trained on the embedding as it is: an untrained one would drag the
+        labelled leaves away from those they resemble.
         """
-        groups = [{"params": list(self._classifier.parameters()), "ball": False, "lr": 10 * rate}]
-        optimizer = RiemannianAdam(groups)
-        n_alone = n_steps if sampler is None else n_steps // 2
-        # A few states to choose from: the best of many, judged by a handful of rows, would be best by luck.
-        judged = {n_alone, (n_alone + n_steps) // 2}
-        target = torch.as_tensor(codes)
-        train = torch.as_tensor(split.train)
-        blocks = None if sampler is None else sampler.blocks(0, batch_size)
-        for step in range(n_steps):
-            if step == n_alone:
-                optimizer.add_param_group({"params": [self._points], "ball": True, "lr": rate})
+        leaves: dict[str, Any] = {"params": [self._points], "ball": True, "lr": rate}
+        planes = {"params": list(self._classifier.parameters()), "ball": False, "lr": _CLASSIFIER_RATE}
+        optimizer = RiemannianAdam([leaves, planes])
+        for step, (triples, weights) in zip(range(n_steps), blocks):
+            optimizer.param_groups[0]["lr"] = rate * _SLOWED ** (step / n_steps)
             optimizer.zero_grad()
-            placed = poincare.at_radius(self._points, self._radius)
-            logits = self._classifier(placed)
-            if step in judged:
-                self._remember(logits.detach(), target, split)
-            loss = cross_entropy(logits[train], target[train])
-            if step >= n_alone:
-                triples, weights = next(blocks)
-                soft = triple_losses(placed[torch.as_tensor(triples)], torch.as_tensor(weights), temperature)
-                loss = loss + tree_weight * soft.mean()
+            placed = poincare.at_radius(self._points[self._train], self._radius)
+            loss = cross_entropy(self._classifier(placed), self._target[self._train])
+            loss = loss + penalty * self._classifier.normal.square().sum()
+            loss = loss + tree_weight * self._tree_loss(triples, weights, temperature)
             loss.backward()
             optimizer.step()
-        with torch.no_grad():
-            self._remember(self._classifier(poincare.at_radius(self._points, self._radius)), target, split)
+            if step == n_steps // 2:
+                self._remember()
+        self._remember()
 
-    def _remember(self, logits: torch.Tensor, target: torch.Tensor, split: Split) -> None:
-        """Keep the state that classifies the validation rows best; of equal ones the last."""
-        rows = torch.as_tensor(split.validation if len(split.validation) else split.train)
-        right = float((logits[rows].argmax(-1) == target[rows]).double().mean())
+    def _tree_loss(
+        self, triples: NDArray[np.int64], weights: NDArray[np.float64], temperature: float
+    ) -> torch.Tensor:
+        if self._points.shape[1] == 2:
+            return circle_mean_loss(
+                self._points, triples, weights, radius=self._radius, temperature=temperature
+            )
+        placed = poincare.at_radius(self._points, self._radius)
+        return triple_losses(placed[torch.as_tensor(triples)], torch.as_tensor(weights), temperature).mean()
+
+    @torch.no_grad()
+    def _remember(self) -> None:
+        """Keep the state that classifies the validation rows best; of equal ones the last.
+
+        Few states are judged: the best of many, by a handful of rows, would be best by luck.
+        """
+        found = self._classifier(poincare.at_radius(self._points, self._radius)).argmax(-1)
+        right = float((found[self._judges] == self._target[self._judges]).double().mean())
         if right >= self._best[0]:
-            self._best = (right, (self._points.detach().clone(), logits.argmax(-1)))
+            self._best = (right, (self._points.detach().clone(), found))
 
     def outcome(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Embedding and class of every point, of the step kept."""

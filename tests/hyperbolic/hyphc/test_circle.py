@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arbora as ab
+from arbora.hyperbolic import poincare
 from arbora.hyperbolic.hyphc import circle as module
 from arbora.hyperbolic.hyphc._kernels import Schedule
 from arbora.hyperbolic.hyphc.ball import BallEngine
 from arbora.hyperbolic.hyphc.circle import CircleEngine, circle_loss
-from arbora.hyperbolic.hyphc.loss import triple_losses
+from arbora.hyperbolic.hyphc.loss import circle_mean_loss, triple_losses
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 
 SCHEDULE = Schedule((0.1, 0.01), (1.0, 0.5), (2.0, 5.0), False)
@@ -57,6 +58,24 @@ def test_loss_and_gradient_equal_the_general_ones_in_pytorch(seed, radius, tempe
     scale = np.abs(gradient).max()
     np.testing.assert_allclose(gradient, angle.grad.numpy(), atol=1e-7 * scale)
     assert radius_gradient == pytest.approx(float(rho.grad), rel=1e-5, abs=1e-7)
+
+
+def test_the_compiled_loss_is_differentiated_as_the_general_one_is():
+    rng = np.random.default_rng(0)
+    triples = np.array([rng.permutation(9)[:3] for _ in range(40)])
+    weights = rng.uniform(size=(40, 3))
+    gradients = []
+    for compiled in (True, False):
+        points = torch.tensor(0.1 * np.random.default_rng(1).normal(size=(9, 2)), requires_grad=True)
+        if compiled:
+            loss = circle_mean_loss(points, triples, weights, radius=2.5, temperature=0.2)
+        else:
+            placed = poincare.at_radius(points, 2.5)[torch.as_tensor(triples)]
+            loss = triple_losses(placed, torch.as_tensor(weights), 0.2).mean()
+        (3 * loss).backward()
+        gradients.append((loss.item(), points.grad))
+    assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-12)
+    torch.testing.assert_close(gradients[0][1], gradients[1][1], rtol=1e-9, atol=1e-12)
 
 
 @given(st.integers(0, 999))

@@ -76,7 +76,9 @@ def test_weights_equal_the_similarity_of_each_kind(n, seed):
         triples = drawn(TripleSampler(similarity, seed=seed))
         i, j, k = triples.T
         expected = [similarity.pairs(i, j), similarity.pairs(i, k), similarity.pairs(j, k)]
-        np.testing.assert_allclose(weigh(similarity, triples), np.column_stack(expected), atol=1e-6)
+        for arrays in (None, arrays_of(similarity)):
+            found = weigh(similarity, triples, arrays)
+            np.testing.assert_allclose(found, np.column_stack(expected), atol=1e-6)
 
 
 def test_many_points_are_weighed_from_their_features():
@@ -84,7 +86,8 @@ def test_many_points_are_weighed_from_their_features():
     assert arrays_of(similarity).values.shape[1] == 4
     triples = drawn(TripleSampler(similarity, 500))
     expected = similarity.pairs(triples[:, 1], triples[:, 2])
-    np.testing.assert_allclose(weigh(similarity, triples)[:, 2], expected, atol=1e-12)
+    found = weigh(similarity, triples, arrays_of(similarity))[:, 2]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 class OnlyPairs:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from arbora.hyperbolic.hyphc import _kernels as kernels
 from arbora.hyperbolic.hyphc._kernels import Circle, Schedule
 from arbora.hyperbolic.hyphc.settings import PARALLEL_FROM
-from arbora.hyperbolic.hyphc.triples import TripleSampler, arrays_of, weigh
+from arbora.hyperbolic.hyphc.triples import TripleSampler, weigh
 
 _BLOCKS = 8  # parts of a batch that may run at the same time; fixed, so that results do not depend on threads
 
@@ -90,7 +90,7 @@ class CircleEngine:
     ) -> None:
         n = len(theta)
         self._sampler = sampler
-        self._weights = arrays_of(sampler.similarity)
+        self._weights = sampler.arrays
         self._schedule = schedule
         self._n_epochs = n_epochs
         self._batch = batch_size

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from arbora.hyperbolic.hyphc.circle import circle_loss
 from arbora.hyperbolic.lca import lca_depth
 
 
@@ -30,3 +33,35 @@ def triple_losses(points: Tensor, similarities: Tensor, temperature: float | Ten
     )
     deepest = torch.softmax(depths / temperature, dim=-1)  # (t, 3)
     return similarities.sum(-1) - (similarities * deepest).sum(-1)
+
+
+def circle_mean_loss(
+    directions: Tensor, triples: Any, similarities: Any, *, radius: float, temperature: float
+) -> Tensor:
+    """Mean of `triple_losses` for leaves of the disk moved to one radius, by the compiled closed form.
+
+    Parameters
+    ----------
+    directions : tensor of shape (n, 2)
+        On the CPU; only the angles count.
+    triples, similarities : arrays of shape (t, 3)
+    """
+    theta = torch.atan2(directions[:, 1], directions[:, 0])
+    return _CircleLoss.apply(theta, triples, similarities, radius, temperature) / len(triples)
+
+
+class _CircleLoss(torch.autograd.Function):
+    """`circle_loss` with its own gradient in the angles."""
+
+    @staticmethod
+    def forward(ctx, theta, triples, similarities, radius, temperature):
+        loss, gradient, _ = circle_loss(
+            theta.detach().numpy(), triples, similarities, radius=radius, temperature=temperature
+        )
+        ctx.save_for_backward(torch.as_tensor(gradient, dtype=theta.dtype))
+        return theta.new_tensor(loss)
+
+    @staticmethod
+    def backward(ctx, *outputs):
+        (gradient,) = ctx.saved_tensors
+        return outputs[0] * gradient, None, None, None, None

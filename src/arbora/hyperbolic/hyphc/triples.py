@@ -51,9 +51,11 @@ def arrays_of(similarity: Any) -> Weights | None:
     return None
 
 
-def weigh(similarity: Any, triples: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Similarities (w_ij, w_ik, w_jk) of each triple, float64[count, 3]; for any kind of similarity."""
-    arrays = arrays_of(similarity)
+def weigh(similarity: Any, triples: NDArray[np.int64], arrays: Weights | None = None) -> NDArray[np.float64]:
+    """Similarities (w_ij, w_ik, w_jk) of each triple, float64[count, 3]; for any kind of similarity.
+
+    `arrays` are its `arrays_of`, where it has them.
+    """
     if arrays is not None:
         return kernels.weigh_triples(arrays, triples)
     i, j, k = triples.T
@@ -134,6 +136,7 @@ class TripleSampler:
         if not 0 <= neighbor_bias <= 1:
             raise ValueError(f"neighbor_bias must lie in [0, 1]. Got {neighbor_bias!r}.")
         self.n_triples = count_pairs(self.n_points) if n_triples is None else int(n_triples)
+        self.arrays = arrays_of(similarity)
         self.neighbor_bias = float(neighbor_bias)
         self.seed = [int(part) for part in np.atleast_1d(np.asarray(seed, dtype=object))]
         self._neighbours = (_NO_INDEX, _NO_INDEX)
@@ -153,7 +156,7 @@ class TripleSampler:
         for draw, count in self.passes(epoch):
             for first in range(0, count, size):
                 triples = kernels.draw_triples(draw, first, min(size, count - first))
-                yield triples, weigh(self.similarity, triples)
+                yield triples, weigh(self.similarity, triples, self.arrays)
 
     def _draw(self, epoch: int, number: int) -> Draw:
         rng = np.random.default_rng([*self.seed, epoch, number])
