@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc import model
-from arbora.hyperbolic.ghhc.distances import NodeTable, depths
+from arbora.hyperbolic.ghhc.distances import NodeTable, depths, gaps
 
 
 def world(seed, n_nodes=6, n_points=5):
@@ -57,6 +58,15 @@ def test_points_select_the_nearest_node_with_its_probability(seed):
         d = [definitions.dissimilarity(x, z) for z in nodes]
         assert parent[row] == int(np.argmin(d))
         assert probability[row] == pytest.approx(definitions.softmax([-v for v in d])[parent[row]])
+
+
+@given(st.integers(0, 10_000), st.sampled_from([np.float32, np.float64]))
+def test_the_mass_over_all_nodes_is_the_sum_of_exponentials_in_either_precision(seed, dtype):
+    points, nodes = world(seed, n_nodes=40)
+    table, points = NodeTable(nodes.astype(dtype)), points.astype(dtype)
+    found = kernels.unnormalised_mass(table.scores(points), gaps(points))
+    expected = np.exp(-NodeTable(nodes).distances(points.astype(np.float64))).sum(axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype is np.float32 else 1e-9)
 
 
 def test_points_below_the_nodes_pay_the_penalty():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from arbora.hyperbolic.ghhc import sampling, seeding
 from arbora.hyperbolic.ghhc.initialise import initial_nodes, merge_order, place
+from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 
 
 @pytest.mark.parametrize("kind", seeding.SEEDINGS)
@@ -95,6 +96,13 @@ def test_initial_nodes_lie_inside_the_data_with_the_root_nearest_the_origin(leav
     assert nodes.shape == (31, 6)
     assert (norm < 0.9).all()
     assert norm.argmin() == 30
+
+
+@pytest.mark.parametrize("norms", ["centroid", "log"])
+def test_leaves_of_a_single_point_still_start_below_the_data(norms):
+    points = worlds.random_points(np.random.default_rng(5), 20)
+    nodes = initial_nodes(points, 39, np.random.default_rng(0), norms=norms)
+    assert np.linalg.norm(nodes, axis=1).max() <= 0.9 * LARGEST_NORM + 1e-12
 
 
 def test_the_norms_of_the_paper_fall_with_the_logarithm_of_the_merges():
