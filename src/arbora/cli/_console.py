@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -58,14 +59,38 @@ class Console:
         if self.as_json:
             print(json.dumps(plain(facts), indent=2 if sys.stdout.isatty() else None, ensure_ascii=False))
 
+    @property
+    def shows_bars(self) -> bool:
+        """Whether there is anybody to show progress to."""
+        return self._bars is not None
+
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """A part of the work: a moving bar on a terminal, and its seconds for the report."""
+    def stage(self, name: str, expected: float | None = None) -> Iterator[None]:
+        """A part of the work: a bar on a terminal, and its seconds for the report.
+
+        The bar moves with the clock where it is known how many seconds are `expected` (and stops short of its
+        end where they are over), and pulses otherwise.
+        """
         began = time.perf_counter()
-        bar = None if self._bars is None else self._bars.add_task(name, total=None)
+        bar = None if self._bars is None else self._bars.add_task(name, total=expected)
+        over = threading.Event()
+
+        def move() -> None:
+            while not over.wait(0.2):
+                spent = time.perf_counter() - began
+                self._bars.update(bar, completed=spent, total=max(expected, 1.1 * spent))
+
+        clock = (
+            threading.Thread(target=move, daemon=True) if bar is not None and expected is not None else None
+        )
+        if clock is not None:
+            clock.start()
         try:
             yield
         finally:
+            over.set()
+            if clock is not None:
+                clock.join()
             self.seconds[name] = round(time.perf_counter() - began, 3)
             if bar is not None:
                 self._bars.update(bar, total=1, completed=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from arbora.tree import Tree
 
 _ESTIMATORS = {"hyphc": "HypHC", "ghhc": "GHHC", "fph": "FPH", "l2h": "L2H"}
 _LINKAGES = ("average", "ward", "complete", "single", "weighted", "centroid", "median")
+_SAMPLED_ROWS = 2000  # by which the time of a linkage is estimated
 _FUNCTIONS = {"bisecting-kmeans": "bisecting_kmeans", "hierarchical-kmeans": "hierarchical_kmeans"}
 
 
@@ -115,8 +117,21 @@ def _call(
             progress=console.reporter(),
             checkpoint=kept.inner_path("search"),
         )
-    with console.stage(name):
+    with console.stage(
+        name, _expected_seconds(call, values, {**options, **settings}) if console.shows_bars else None
+    ):
         return call(values, **{**options, **settings})
+
+
+def _expected_seconds(call: Callable[..., Tree], values: Any, options: dict[str, Any]) -> float | None:
+    """How long a linkage of vectors will take, which is one long call: by a sample, as it grows with the square."""
+    if call.__name__ != "linkage" or len(values) < 4 * _SAMPLED_ROWS:
+        return None
+    sample = values[:: len(values) // _SAMPLED_ROWS][:_SAMPLED_ROWS]
+    call(sample[:10], **options)  # loads and compiles
+    began = time.perf_counter()
+    call(sample, **options)
+    return (time.perf_counter() - began) * (len(values) / len(sample)) ** 2
 
 
 def _fit_estimator(
