@@ -158,9 +158,11 @@ def test_leaf_support_is_a_probability_and_certain_at_the_root():
 @pytest.mark.parametrize("stop", [6, 8])  # within a round, and where the second of three begins
 def test_stopped_and_resumed_training_ends_as_if_it_had_run_through(tmp_path, stop):
     path = tmp_path / "fph.npz"
-    whole = ab.FPH(**QUICK).fit(GRAPH.adjacency)
-    ab.FPH(checkpoint=path, callback=lambda progress: progress.epoch == stop, **QUICK).fit(GRAPH.adjacency)
-    resumed = ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
+    parameters = {**QUICK, "n_rounds": 3}
+    whole = ab.FPH(**parameters).fit(GRAPH.adjacency)
+    stopped = ab.FPH(checkpoint=path, callback=lambda progress: progress.epoch == stop, **parameters)
+    assert stopped.fit(GRAPH.adjacency).n_epochs_ == stop
+    resumed = ab.FPH(checkpoint=path, **parameters).fit(GRAPH.adjacency)
     assert resumed.tree_ == whole.tree_
     assert (resumed.B_ == whole.B_).all()
     np.testing.assert_array_equal(resumed.history_, whole.history_)
@@ -244,6 +246,7 @@ def test_the_number_of_threads_does_not_change_the_result():
         ({"learning_rate": -1.0}, "learning_rate"),
         ({"learning_rate": (0.1, 0.1, 0.1)}, "learning_rate"),
         ({"max_epochs": 0}, "max_epochs"),
+        ({"n_rounds": 0}, "n_rounds"),
         ({"n_clusters": 101}, "n_clusters"),
         ({"batch_size": 10, "optimizer": "softmax"}, "batch_size"),
         ({"checkpoint": "x.npz", "optimizer": "softmax"}, "checkpoint"),

@@ -14,7 +14,7 @@ from arbora.probabilistic._kernels import lca_table
 from arbora.probabilistic.batching import draw_batch, rows_of, with_rows
 from arbora.probabilistic.elbow import candidate_sizes, elbow
 from arbora.probabilistic.projection import project_parents, project_rows
-from arbora.probabilistic.start import model_of_tree, random_tree, tree_of_parents
+from arbora.probabilistic.start import compressed_start, model_of_tree, random_tree, tree_of_parents
 
 GRAPH = ab.similarity.graph(small_hsbm(1).adjacency)
 
@@ -183,3 +183,13 @@ def test_deepwalk_puts_communities_together():
     assert (vectors == again).all()
     with pytest.raises(ValueError, match="dimension"):
         deepwalk(ab.similarity.graph(hsbm.adjacency), 0)
+
+
+@pytest.mark.parametrize("n_internal", [3, 8, 30])
+def test_the_start_for_tsd_is_the_better_of_both_compressions(n_internal):
+    full = ab.linkage(GRAPH, "average")
+    both = [full.compress(n_internal, GRAPH, objective) for objective in ("tsd", "dasgupta")]
+    found = compressed_start(full, GRAPH, n_internal, "tsd")
+    values = [ab.metrics.tree_sampling_divergence(tree, GRAPH) for tree in (found, *both)]
+    assert values[0] == max(values[1:])
+    assert compressed_start(full, GRAPH, n_internal, "dasgupta") == both[1]

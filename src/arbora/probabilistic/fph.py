@@ -56,9 +56,10 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     patience : int, default=100
         Start the next round, or stop after the last, when the decoded tree has not improved for so many epochs.
         It often gets worse first.
-    n_rounds : int, default=3
+    n_rounds : int, optional
         Rounds after the first start again from the best tree so far, as if it were certain; the first takes half
-        of the epochs, the second half of what is left. Batches, and Adam, know one round.
+        of the epochs, the second half of what is left. By default 3 for the soft losses, and 1 for the expected
+        one, which gains by being sampled on. Batches, and Adam, know one round.
     exact_q : bool, default=True
         Of Soft-TSD: q as in App. A.11, or the paper's proxy.
     batch_size, batch_limit : int
@@ -74,7 +75,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     n_neighbors : int, default=15
     use_spare_nodes : bool, default=True
         Give internal nodes that the most likely tree leaves without use a place in its widest splits, where that
-        improves it (`arbora.probabilistic.spare_nodes`).
+        improves it (`arbora.probabilistic.spare_nodes`). Not with batches: it takes the whole graph.
     refine : bool, default=False
         Improve the decoded tree by `arbora.refine`, with no more than `n_internal` nodes.
     callback : callable, optional
@@ -134,7 +135,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         learning_rate: Any = None,
         max_epochs: int = 500,
         patience: int = 100,
-        n_rounds: int = 3,
+        n_rounds: int | None = None,
         exact_q: bool = True,
         batch_size: int | None = None,
         batch_limit: int = 200_000,
@@ -264,7 +265,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         )
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, progress)
-        if self.use_spare_nodes:
+        if self.use_spare_nodes and self.batch_size is None:
             use_spare_nodes(similarity, graph, progress, self.objective)
         tree, columns = tree_with_support(progress.best_model, *progress.best_parents)
         self._keep(tree, progress.best_model, columns)

@@ -39,7 +39,6 @@ COUNTS = (
     "n_clusters",
     "max_epochs",
     "patience",
-    "n_rounds",
     "batch_limit",
     "n_neighbors",
     "checkpoint_every",
@@ -53,7 +52,7 @@ def check(model: FPH) -> None:
             raise ValueError(f"{name} must be one of {allowed}. Got {getattr(model, name)!r}.")
     for name in COUNTS:
         _check_count(name, getattr(model, name))
-    for name in ("batch_size", "evaluate_every"):
+    for name in ("batch_size", "evaluate_every", "n_rounds"):
         if getattr(model, name) is not None:
             _check_count(name, getattr(model, name))
     if model.n_internal != "elbow":
@@ -109,6 +108,13 @@ def rates(model: FPH) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
+def rounds(model: FPH) -> int:
+    """How many rounds; those of batches are not steps on one graph, and Adam has a state of its own."""
+    if model.batch_size is not None or model.optimizer != "projected":
+        return 1
+    return model.n_rounds or (1 if relaxation(model) == "expected" else 3)
+
+
 def plan(model: FPH) -> Settings:
     """How to descend."""
     leaf_rate, internal_rate = rates(model)
@@ -124,7 +130,7 @@ def plan(model: FPH) -> Settings:
         batch_size=model.batch_size,
         batch_limit=model.batch_limit,
         evaluate_every=min(every, model.max_epochs),
-        n_rounds=model.n_rounds if model.batch_size is None and model.optimizer == "projected" else 1,
+        n_rounds=rounds(model),
         n_threads=count_threads(model.n_jobs),
     )
 
