@@ -136,7 +136,7 @@ def test_after_sweeps_on_features_the_cost_is_that_of_a_graph_of_all_pairs(tree,
     assert not capped or found.n_internal <= tree.n_internal
 
 
-@given(st.integers(2, 12), st.integers(0, 10**6))
+@given(st.integers(2, 40), st.integers(0, 10**6))
 def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
     rng = np.random.default_rng(seed)
     similarity = ab.similarity.cosine(rng.normal(size=(n + 1, 3)))
@@ -144,7 +144,10 @@ def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
     state = make_state(
         tree, FeatureEngine(similarity).restrict(np.arange(n)).similarity.cross(tree), np.ones(n), 0
     )
-    features = _feature_kernels.make_features(similarity.features[:n], tree.parent, len(state.nodes))
+    features = _feature_kernels.make_features(
+        similarity.features[:n], np.ones(n), tree.parent, len(state.nodes)
+    )
+    _feature_kernels.fill_gaps(state, features, n, tree.n_nodes)
     work = _gather_kernels.make_work(len(state.nodes), len(state.nodes))
     target = np.empty(1, dtype=np.int64)
     stack = _feature_kernels.make_stack(len(state.nodes))

@@ -20,6 +20,18 @@ def assert_state_is_fresh(model, X):
         np.sort(state.nodes["cross"][used]), np.sort(similarity.cross(tree)), atol=1e-8
     )
     np.testing.assert_array_equal(np.sort(state.nodes["size"][used]), np.sort(tree.sizes[tree.n_leaves :]))
+    np.testing.assert_allclose(
+        np.sort(model._gap[used]), np.sort(gaps_by_definition(tree, similarity)), atol=1e-8
+    )
+
+
+def gaps_by_definition(tree, similarity):
+    """Per internal node, the largest sum on a way down of (pairs that meet - cross weight): similarities are up to 1."""
+    ones = ab.similarity.dense(np.ones((tree.n_leaves, tree.n_leaves)))
+    gap = np.concatenate([np.zeros(tree.n_leaves), ones.cross(tree) - similarity.cross(tree)])
+    for node in range(tree.n_leaves, tree.n_nodes):
+        gap[node] += max(gap[child] for child in tree.children(node))
+    return gap[tree.n_leaves :]
 
 
 def test_batches_grow_the_tree_past_its_first_capacity_and_caches_stay_exact():

@@ -1,7 +1,8 @@
 """Best insertion and prune-and-regraft for inner-product features, under Dasgupta's cost.
 
 The similarity between two leaf sets is the product of their summed features, so any node can be weighed in
-O(d). Costs only grow downwards; a branch that already costs more than the best place known is never entered.
+O(d). A branch is not entered when the least that any place in it can cost (`least_cost`) is no better than the
+best place known.
 """
 
 from __future__ import annotations
@@ -11,36 +12,54 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from arbora.search._graph_kernels import RELATIVE_GAIN, mark_dirty, sibling_of
+from arbora.search._graph_kernels import RELATIVE_GAIN, SCANNED_CHILDREN, mark_dirty, sibling_of
 from arbora.search._state import attach, detach
 from arbora.tree._kernels import inner
 
 
 class Features(NamedTuple):
-    """Summed features below each node (rows of leaves are their own features)."""
+    """Summed features below each node (rows of leaves are their own features), and what bounds need to know."""
 
     sums: np.ndarray  # float64[n_nodes, n_features]
+    gap: np.ndarray  # float64[n_nodes], 0 at leaves: see `least_cost`
+    largest: (
+        float  # no two leaves are more similar; inf where leaves are not all of size 1: then gaps say nothing
+    )
+    steepness: float  # see `steepness_of`
 
 
-def make_features(leaf_rows: np.ndarray, parent: np.ndarray, n_nodes: int) -> Features:
+def largest_similarity(rows: np.ndarray) -> float:
+    """No two of the rows are more similar than this (Cauchy and Schwarz)."""
+    return float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+
+
+def steepness_of(largest: float, least_size: float) -> float:
+    """What `least_cost` must know of the leaves: (least size)^2 / (2 * largest similarity)."""
+    return least_size**2 / (2 * largest) if largest > 0 else 0.0
+
+
+def make_features(leaf_rows: np.ndarray, leaf_size: np.ndarray, parent: np.ndarray, n_nodes: int) -> Features:
     """Summed features of all nodes of a tree, with room for `n_nodes`."""
     sums = np.zeros((n_nodes, leaf_rows.shape[1]))
     sums[: len(leaf_rows)] = leaf_rows
     fill_sums(sums, parent)
-    return Features(sums)
+    largest, is_even = largest_similarity(leaf_rows), bool((leaf_size == 1).all())
+    steepness = steepness_of(largest, float(leaf_size.min()))
+    return Features(sums, np.zeros(n_nodes), largest if is_even else np.inf, steepness)
 
 
 class Stack(NamedTuple):
-    """Places still to look at: a node, what is paid above it, and its weight to the moved subtree."""
+    """Places still to look at: a node, what is paid above it, at least in all, and its weight to the moved subtree."""
 
     node: np.ndarray
     above: np.ndarray
+    least: np.ndarray
     weight: np.ndarray
 
 
 def make_stack(n_nodes: int) -> Stack:
     """Room for every node."""
-    return Stack(np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes), np.empty(n_nodes))
+    return Stack(np.empty(n_nodes, dtype=np.int64), *(np.empty(n_nodes) for _ in range(3)))
 
 
 @inner
@@ -92,6 +111,52 @@ def take_out_on_paper(state, features, work, subtree):
 
 
 @inner
+def least_cost(size, cross, gap, weight, moved_size, steepness):
+    """What a subtree pays at least, at this node and below, on the edge above the node or anywhere below it.
+
+    On the edge all its weight to the node pays for the whole. Below, two bounds hold.
+
+    Few leaves are met in small clusters: the pairs that meet at the node pay for the moved leaves, and the weight pays
+    for more and more leaves. Of those it meets, at most k are in a cluster k times as large as the smallest, and none
+    is more similar to it than its own leaves times the largest similarity w. Filling the smallest clusters first
+    gives weight^2 * least_size^2 / (2 w moved_size), the curve of `steepness`.
+
+    Where all similarities are w, every place costs the same (as all trees of a clique do). What the weights fall short
+    of w by saves no more than on the edge; what cross weights on the way down fall short by, `gap` at most, is saved.
+    """
+    on_edge = (size + moved_size) * weight
+    by_size = moved_size * (cross + weight) + steepness / moved_size * weight * weight
+    return min(on_edge, max(by_size, on_edge - moved_size * gap))
+
+
+@inner
+def set_gap(state, features, node):
+    """The largest sum, on a way down from the node, of what cross weights fall short by."""
+    below = 0.0 if state.nodes[node].n_children <= SCANNED_CHILDREN else np.inf
+    child = state.nodes[node].first
+    while child >= 0 and below < np.inf:
+        if features.gap[child] > below:
+            below = features.gap[child]
+        child = state.nodes[child].after
+    features.gap[node] = below + features.largest * state.nodes[node].spread - state.nodes[node].cross
+
+
+@inner
+def update_gaps(state, features, node):
+    """Set the gaps from a node to the root."""
+    while node >= 0:
+        set_gap(state, features, node)
+        node = state.nodes[node].parent
+
+
+@njit(cache=True)
+def fill_gaps(state, features, n_leaves, n_nodes):
+    """Set the gaps of all nodes; needs the node order of `Tree`."""
+    for node in range(n_leaves, n_nodes):
+        set_gap(state, features, node)
+
+
+@inner
 def descend(state, features, work, stack, row, moved_size, home, gives_back, on_edges, root, known_cost):
     """Best place for a row of this size: (target, as_child, cost), cutting branches that cost `known_cost` or more.
 
@@ -99,13 +164,13 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
     """
     best, best_as_child, best_cost = -1, False, known_cost
     root_is_marked = work.nodes[root].mark == work.clock[0]
-    stack.node[0], stack.above[0] = root, 0.0
+    stack.node[0], stack.above[0], stack.least[0] = root, 0.0, 0.0
     stack.weight[0] = work.nodes[root].weight if root_is_marked else product(row, features.sums[root])
     n_open = 1
     while n_open > 0:
         n_open -= 1
         node, above, weight = stack.node[n_open], stack.above[n_open], stack.weight[n_open]
-        if above >= best_cost:
+        if stack.least[n_open] >= best_cost:
             continue
         marked = work.nodes[node].mark == work.clock[0]
         size = work.nodes[node].size if marked else state.nodes[node].size
@@ -132,28 +197,36 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
                 child_above = above
                 if not is_gone:
                     child_above += moved_size * cross + (size + moved_size) * (weight - child_weight)
-                # whatever the place below, each unit of weight pays for more than the moved subtree itself
-                if child_above + moved_size * child_weight < best_cost:
+                least = child_above + least_cost(
+                    work.nodes[child].size if child_marked else state.nodes[child].size,
+                    work.nodes[child].cross if child_marked else state.nodes[child].cross,
+                    np.inf if child_marked else features.gap[child],
+                    child_weight,
+                    moved_size,
+                    features.steepness,
+                )
+                if least < best_cost:
                     stack.node[n_open], stack.above[n_open] = child, child_above
-                    stack.weight[n_open] = child_weight
+                    stack.least[n_open], stack.weight[n_open] = least, child_weight
                     n_open += 1
             child = state.nodes[child].after
-        keep_heaviest_on_top(stack, first_pushed, n_open)
+        keep_cheapest_on_top(stack, first_pushed, n_open)
     return best, best_as_child, best_cost
 
 
 @inner
-def keep_heaviest_on_top(stack, low, high):
+def keep_cheapest_on_top(stack, low, high):
     """Swap the cheapest of the places just pushed to the top, so that a good place is found early."""
     if high - low < 2:
         return
     chosen = low
     for k in range(low + 1, high):
-        if stack.above[k] < stack.above[chosen]:
+        if stack.least[k] < stack.least[chosen]:
             chosen = k
     last = high - 1
     stack.node[chosen], stack.node[last] = stack.node[last], stack.node[chosen]
     stack.above[chosen], stack.above[last] = stack.above[last], stack.above[chosen]
+    stack.least[chosen], stack.least[last] = stack.least[last], stack.least[chosen]
     stack.weight[chosen], stack.weight[last] = stack.weight[last], stack.weight[chosen]
 
 
@@ -233,6 +306,8 @@ def regraft(state, features, work, stack, subtrees, max_size):
         if not as_child:
             features.sums[joint] = features.sums[target]
         add_upwards(state, features.sums, joint, row, 1.0)
+        update_gaps(state, features, state.nodes[sibling].parent if gives_back else home)
+        update_gaps(state, features, joint)
         mark_dirty(state, work, sibling, joint, -1)
         n_moves += 1
         gained += cost_now - cost
@@ -261,6 +336,7 @@ def insert_rows(state, features, work, stack, root, leaves):
         joint = attach(state, leaf, target, False, work.nodes, -1)
         features.sums[joint] = features.sums[target]
         add_upwards(state, features.sums, joint, row, 1.0)
+        update_gaps(state, features, joint)
         work.dirty[leaf] = True
         work.dirty[target] = True
         work.dirty[joint] = True
@@ -277,6 +353,7 @@ def remove_leaf(state, features, work, leaf):
     add_upwards(state, features.sums, home, features.sums[leaf].copy(), -1.0)
     sibling = sibling_of(state, leaf)
     detach(state, leaf, work.nodes, -1)
+    update_gaps(state, features, state.nodes[sibling].parent)
     work.dirty[sibling] = True
     if state.nodes[sibling].parent >= 0:
         work.dirty[state.nodes[sibling].parent] = True

@@ -241,7 +241,10 @@ class FeatureEngine:
             return tree
         state = self.state(tree, n_internal)
         n_nodes = len(state.nodes)
-        features = feature_kernels.make_features(self.similarity.features, tree.parent, n_nodes)
+        features = feature_kernels.make_features(
+            self.similarity.features, self.leaf_size, tree.parent, n_nodes
+        )
+        feature_kernels.fill_gaps(state, features, tree.n_leaves, tree.n_nodes)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:

@@ -67,8 +67,12 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     _work: Work
     _stack: kernels.Stack
     _sums: np.ndarray
+    _gap: np.ndarray
     _present: np.ndarray
     _capacity: int
+    _largest: float = 0.0  # similarity of two points
+    _least_size: float = np.inf  # of a point
+    _is_even: bool = True  # whether all points have size 1
     _n_arrived: int
     _root: int
 
@@ -114,6 +118,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         leaves = np.arange(self._n_arrived, self._n_arrived + len(rows))
         self._sums[leaves], self._state.nodes["size"][leaves] = rows, weights
         self._present[leaves] = True
+        self._widen_bounds(leaves)
         self._n_arrived += len(rows)
         order = self._random.permutation(leaves) if self.shuffle else leaves
         self._root = int(
@@ -213,7 +218,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         """Write the whole state, so that `load` can go on with it."""
         check_is_fitted(self, "_state")
         arrays = {f"state_{key}": value for key, value in self._state._asdict().items()}
-        arrays |= {"sums": self._sums, "present": self._present, "dirty": self._work.dirty}
+        arrays |= {"sums": self._sums, "gap": self._gap, "present": self._present, "dirty": self._work.dirty}
         arrays |= {"numbers": np.array([self._n_arrived, self._root, self._capacity, self.n_features_in_])}
         arrays |= {"similarity": np.array(self.similarity), "n_clusters": np.array(self.n_clusters)}
         _, keys, *position = self._random.get_state()
@@ -237,9 +242,10 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         numbers = [int(number) for number in file["numbers"]]
         self._n_arrived, self._root, self._capacity, self.n_features_in_ = numbers
         self._state = State(**{key: file[f"state_{key}"] for key in State._fields})
-        self._sums, self._present = file["sums"], file["present"]
+        self._sums, self._gap, self._present = file["sums"], file["gap"], file["present"]
         self._make_scratch()
         self._work.dirty[:] = file["dirty"]
+        self._widen_bounds(np.arange(self._n_arrived))
         self._random = np.random.RandomState()
         position = file["random_position"]
         self._random.set_state(
@@ -259,10 +265,33 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         return X.astype(np.float64)
 
     def _features_view(self) -> kernels.Features:
-        return kernels.Features(self._sums)
+        steepness = kernels.steepness_of(self._largest, self._least_size)
+        # gaps are kept for one largest similarity, which only that of cosines stays
+        largest = 1.0 if self.similarity == "cosine" and self._is_even else np.inf
+        return kernels.Features(self._sums, self._gap, largest, steepness)
+
+    def _widen_bounds(self, leaves: np.ndarray) -> None:
+        """Keep the bound of the search true for these leaves too."""
+        self._largest = max(self._largest, kernels.largest_similarity(self._sums[leaves]))
+        sizes = self._state.nodes["size"][leaves]
+        self._least_size = min(self._least_size, float(sizes.min()))
+        if self._is_even and (sizes != 1).any():
+            self._is_even = False
+            self._gap[self._capacity :] = np.inf
 
     def _forget(self) -> None:
-        for name in ("_state", "_sums", "_present", "_work", "_stack", "_built"):
+        for name in (
+            "_state",
+            "_sums",
+            "_present",
+            "_work",
+            "_stack",
+            "_built",
+            "_gap",
+            "_largest",
+            "_least_size",
+            "_is_even",
+        ):
             self.__dict__.pop(name, None)
 
     def _changed(self) -> None:
@@ -273,7 +302,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         free = np.arange(n_nodes - 1, capacity - 1, -1)
         numbers = np.array([len(free), capacity, len(free)])
         self._state = State(empty_nodes(n_nodes), np.zeros((capacity, 2)), free, numbers)
-        self._sums = np.zeros((n_nodes, n_features))
+        self._sums, self._gap = np.zeros((n_nodes, n_features)), np.zeros(n_nodes)
         self._present = np.zeros(capacity, dtype=bool)
         self._capacity, self._n_arrived, self._root = capacity, 0, NO_NODE
         self._make_scratch()
@@ -285,7 +314,8 @@ class OnlineTree(ClusterMixin, BaseEstimator):
 
     def _grow(self, capacity: int) -> None:
         """Room for more leaves: internal nodes, which follow the leaves, move up."""
-        old_state, old_sums, old_present, old_dirty = self._state, self._sums, self._present, self._work.dirty
+        old_state, old_sums, old_gap = self._state, self._sums, self._gap
+        old_present, old_dirty = self._present, self._work.dirty
         old_capacity, n_arrived, root = self._capacity, self._n_arrived, self._root
         self._allocate(capacity, old_sums.shape[1])
         shift = capacity - old_capacity
@@ -298,7 +328,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         for link in LINKS:
             nodes[link] = moved(nodes[link])
         self._state.nodes[place] = nodes
-        self._sums[place] = old_sums
+        self._sums[place], self._gap[place] = old_sums, old_gap
         self._work.dirty[place] = old_dirty
         self._present[:old_capacity] = old_present
         n_old_free = int(old_state.numbers[0])

@@ -118,9 +118,14 @@ def _place_rows(tree: Tree, similarity: Similarity, rows: sp.csr_array, workers:
 
 def _place_features(tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray, workers: int) -> np.ndarray:
     state = make_state(tree, similarity.cross(tree), np.ones(tree.n_leaves), DASGUPTA)
-    features = feature_kernels.make_features(similarity.features, tree.parent, len(state.nodes))
+    features = feature_kernels.make_features(
+        similarity.features, np.ones(tree.n_leaves), tree.parent, len(state.nodes)
+    )
     targets = np.empty(len(rows), dtype=np.int64)
     new = np.ascontiguousarray(rows, dtype=np.float64)
+    largest = max(features.largest, feature_kernels.largest_similarity(new))  # new rows may be longer
+    features = features._replace(largest=largest, steepness=feature_kernels.steepness_of(largest, 1.0))
+    feature_kernels.fill_gaps(state, features, tree.n_leaves, tree.n_nodes)
 
     def work_on(first: int, last: int) -> None:
         work = make_work(len(state.nodes), len(state.nodes))
