@@ -1,5 +1,8 @@
 """An interrupted fit goes on to the result of an undisturbed one; files of other fits are refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -60,6 +63,22 @@ def test_a_finished_fit_is_read_not_repeated(tmp_path):
     again = ab.HypHC(3, checkpoint=path, random_state=0, callback=never, **QUICK).fit(X)
     assert again.tree_ == first.tree_
     assert len(np.unique(again.labels_)) == 3
+
+
+def test_the_command_goes_on_from_an_interrupted_fit(tmp_path):
+    options = {"max_epochs": 7, "n_triples": 600, "random_state": 0}
+    whole = ab.HypHC(**options).fit(X)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    with pytest.raises(Interrupted):
+        ab.HypHC(checkpoint=kept / "method.npz", callback=interrupt_at(0, 6), **options).fit(X)
+    np.save(tmp_path / "x.npy", X)
+    command = ["fit", tmp_path / "x.npy", "--method", "hyphc", "--seed", 0, "--checkpoint", kept]
+    command += ["--set", "max_epochs=7", "--set", "n_triples=600", "--out", tmp_path / "tree.npz"]
+    subprocess.run([sys.executable, "-m", "arbora.cli", *map(str, command)], check=True, capture_output=True)
+    assert ab.Tree.load(tmp_path / "tree.npz").same_topology(whole.tree_)
+    with np.load(kept / "method.npz") as file:
+        np.testing.assert_array_equal(file["run0_losses"], whole.loss_history_)
 
 
 def test_a_fit_without_a_seed_goes_on_with_the_seed_it_began_with(tmp_path):
