@@ -75,7 +75,7 @@ def classify(
     dimension: int = 2,
     radius: float = 3.0,
     max_epochs: int = 50,
-    n_steps: int = 300,
+    n_steps: int = 600,
     batch_size: int | None = None,
     tree_weight: float = 30.0,
     penalty: float = 0.01,
@@ -102,7 +102,7 @@ def classify(
         Hyperbolic distance of the points from the origin while they are classified.
     max_epochs : int, default=50
         Of the HypHC training that comes first.
-    n_steps : int, default=300
+    n_steps : int, default=600
         Of the classifier on the embedding as it is; joint training (end-to-end) takes as many after that.
     batch_size : int, optional
         Triples a joint step. By default four a point, but at least 1,024.
