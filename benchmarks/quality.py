@@ -18,6 +18,7 @@ from pathlib import Path
 
 import _fph_graphs as fph_graphs
 import numpy as np
+from _peers import hdbscan_tree
 from sklearn.cluster import Birch
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -146,12 +147,6 @@ def purity_data(quick):
         with np.load(DATA / "vectors" / "mnist.npz") as file:
             X, y = file["X"].astype(np.float32), file["y"]
         yield "MNIST, 70,000 (50 components)", PCA(50, random_state=0).fit_transform(X), y
-
-
-def hdbscan_tree(X):
-    from fast_hdbscan import HDBSCAN
-
-    return ab.Tree.from_linkage(HDBSCAN(min_cluster_size=10).fit(X)._single_linkage_tree)
 
 
 def compare_purity(quick):

@@ -5,8 +5,8 @@
     python benchmarks/search_speed.py --only cluster --sizes 10000 100000 1000000
 
 Sections: graphs (refine of the published graphs), cluster (vectors of a three-level mixture, time against n),
-peers (100,000 vectors beside fast_hdbscan and bisecting k-means), online (OnlineTree). CPU and wall seconds; a
-small run of the same calls compiles the kernels before the clock starts.
+covtype (all of its rows), peers (100,000 vectors beside fast_hdbscan and bisecting k-means), online (OnlineTree).
+CPU and wall seconds; a small run of the same calls compiles the kernels before the clock starts.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import _fph_graphs as fph_graphs
 import numpy as np
+from _peers import hdbscan_tree
 
 import arbora as ab
 
@@ -99,28 +100,52 @@ def run_cluster(sizes):
         )
         yield show(rows[-1])
     if len(rows) > 1:
-        first, last = rows[0], rows[-1]
-        print(
-            f"  growth exponent {math.log(last['cpu s'] / first['cpu s']) / math.log(last['n'] / first['n']):.2f}"
-        )
+        print(f"  growth exponent {growth(rows):.2f}, of the two largest {growth(rows[-2:]):.2f}")
 
 
-def tree_of_merges(Z):
-    """The tree of a linkage matrix; fast_hdbscan gives what it could not connect infinite heights."""
-    Z = np.array(Z)
-    is_finite = np.isfinite(Z[:, 2])
-    Z[~is_finite, 2] = Z[is_finite, 2].max()
-    return ab.Tree.from_linkage(Z)
+def growth(rows):
+    """Exponent of CPU seconds against n, by least squares on logarithms."""
+    sizes, seconds = ([math.log(row[key]) for row in rows] for key in ("n", "cpu s"))
+    return float(np.polyfit(sizes, seconds, 1)[0])
+
+
+def draw_growth(rows, path):
+    """Time against n, as a picture."""
+    import matplotlib.pyplot as plt
+
+    sizes = [row["n"] for row in rows]
+    fig, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+    for key, label in (("cpu s", "CPU"), ("wall s", "wall clock, 2 cores")):
+        ax.loglog(sizes, [row[key] for row in rows], "o-", label=label)
+    ax.set(xlabel="vectors of 64 features", ylabel="seconds")
+    ax.set_title(
+        f"cluster(X): exponent {growth(rows):.2f}, of the two largest {growth(rows[-2:]):.2f}", fontsize=9
+    )
+    ax.legend(frameon=False)
+    fig.savefig(path, dpi=150)
+
+
+def run_covtype():
+    """All 581,012 rows of covtype with 54 attributes."""
+    path = fph_graphs.FOLDER.parent / "vectors" / "covtype.npz"
+    if not path.exists():
+        return
+    with np.load(path) as file:
+        X, y = file["X"].astype(np.float32), file["y"]
+    print(f"\ncluster(covtype), {len(X):,} x {X.shape[1]}")
+    ab.cluster(mixture(40_000)[0], random_state=0)
+    tree, cpu, wall = timed(lambda: ab.cluster(X, random_state=0))
+    yield show(
+        {"n": len(X), "cpu s": cpu, "wall s": wall, "peak GB": peak_gigabytes(), **purities(tree, y[:, None])}
+    )
 
 
 def run_peers(n):
-    from fast_hdbscan import HDBSCAN
-
     print(f"\n{n:,} vectors of 64 features, three-level mixture")
     X, labels = mixture(n)
     methods = {
         "cluster": lambda X: ab.cluster(X, random_state=0),
-        "fast_hdbscan": lambda X: tree_of_merges(HDBSCAN(min_cluster_size=10).fit(X)._single_linkage_tree),
+        "fast_hdbscan": hdbscan_tree,
         "bisecting k-means": lambda X: ab.bisecting_kmeans(X, random_state=0),
     }
     for method, call in methods.items():
@@ -143,7 +168,8 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", choices=["graphs", "cluster", "peers", "online"])
+    parser.add_argument("--only", choices=["graphs", "cluster", "covtype", "peers", "online"])
+    parser.add_argument("--picture", type=Path, help="where to draw time against n")
     parser.add_argument("--sizes", type=int, nargs="+")
     options = parser.parse_args()
     sizes = options.sizes or (
@@ -152,10 +178,13 @@ def main():
     sections = {
         "graphs": lambda: run_graphs(options.quick) if fph_graphs.FOLDER.exists() else [],
         "cluster": lambda: run_cluster(sizes),
+        "covtype": run_covtype if not options.quick else list,
         "peers": lambda: run_peers(10_000 if options.quick else 100_000),
         "online": lambda: run_online(sizes),
     }
     results = {name: list(run()) for name, run in sections.items() if options.only in (None, name)}
+    if options.picture and len(results.get("cluster", [])) > 1:
+        draw_growth(results["cluster"], options.picture)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "search_speed.json").write_text(json.dumps(results, indent=2))
 
