@@ -1,6 +1,6 @@
 """TURTLE and TEMI with L2H beside k-means with L2H, Ward and `cluster`: quality on real features, and TURTLE's speed.
 
-    python benchmarks/turtle.py [--quick] [--only digits cifar100 speed]
+    python benchmarks/turtle.py [--quick] [--seeds N] [--only digits cifar100 speed]
 
 Models see the training half (digits: even rows; CIFAR-100: the 50,000 training images) and are scored on the rest,
 except Ward and `cluster`, which have no inference: they cluster the test points themselves.
@@ -64,20 +64,20 @@ def compare(train, test, y, k, coarse=None, seeds=(0,)):
     }
 
 
-def digits(quick):
+def digits(quick, n_seeds):
     X, y = load_digits(return_X_y=True)
-    return compare(X[::2], X[1::2], y[1::2], 10, seeds=(0,) if quick else (0, 1, 2))
+    return compare(X[::2], X[1::2], y[1::2], 10, seeds=range(1 if quick else n_seeds))
 
 
-def cifar100(quick):
+def cifar100(quick, n_seeds):
     data = np.load(DATA / "vectors/cifar100_efflite0_pca128.npz")
     X, n_train = data["X"].astype(np.float32), int(data["n_train"])
     train = X[: 5000 if quick else n_train]
-    seeds = (0,) if quick else (0, 1, 2)
+    seeds = range(1 if quick else n_seeds)
     return compare(train, X[n_train:], data["y"][n_train:], 100, data["y_coarse"][n_train:], seeds)
 
 
-def speed(quick):
+def speed(quick, _):
     """TURTLE with default steps on 50,000 x 768, 100 clusters."""
     n, d, k = (5000, 64, 20) if quick else (50_000, 768, 100)
     rng = np.random.default_rng(0)
@@ -99,11 +99,14 @@ def show(title, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=3, help="runs whose mean is shown")
     parser.add_argument("--only", nargs="*", default=["digits", "cifar100", "speed"])
     arguments = parser.parse_args()
     results = {}
     for name in arguments.only:
-        results[name] = {"digits": digits, "cifar100": cifar100, "speed": speed}[name](arguments.quick)
+        results[name] = {"digits": digits, "cifar100": cifar100, "speed": speed}[name](
+            arguments.quick, arguments.seeds
+        )
         show(name, results[name])
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "turtle.json"

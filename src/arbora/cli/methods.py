@@ -19,6 +19,9 @@ from arbora.tree import Tree
 
 _ESTIMATORS = {"hyphc": "HypHC", "ghhc": "GHHC", "fph": "FPH", "l2h": "L2H"}
 _LINKAGES = ("average", "ward", "complete", "single", "weighted", "centroid", "median")
+_NOT_SETTINGS = (  # the data, and what has an option of its own or only makes sense in Python
+    "self", "data", "X", "random_state", "n_jobs", "verbose", "progress", "checkpoint", "return_report", "callback",
+)  # fmt: skip
 _SAMPLED_ROWS = 2000  # by which the time of a linkage is estimated
 _FUNCTIONS = {"bisecting-kmeans": "bisecting_kmeans", "hierarchical-kmeans": "hierarchical_kmeans"}
 
@@ -168,11 +171,7 @@ def _fit_estimator(
 
 
 def _check_settings(settings: dict[str, Any], accepted: Any, owner: str) -> None:
-    names = [
-        name
-        for name in accepted
-        if name not in ("self", "callback", "random_state", "n_jobs", "verbose", "progress", "checkpoint")
-    ]
+    names = [name for name in accepted if name not in _NOT_SETTINGS]
     for name in settings:
         if name not in names:
             raise Unusable(f"{owner} has no parameter {name!r} (--set). It has {', '.join(names)}.")

@@ -10,15 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from arbora.errors import DivergedError
-from arbora.logits._spaces import import_torch
+from arbora.logits._spaces import Scaling, as_spaces, import_torch
 
 
 class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """A clustering trained by steps of gradient descent, with logits for any point."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> FlatModel:
+        """Cluster the points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features), or a list of several with the same rows
+            Representations of the points in one or more spaces; each is centred and scaled to mean square 1.
+        y : ignored
+        """
+        spaces = as_spaces(self, X, reset=True)
+        self._check_parameters(len(spaces[0]))
+        self._scaling = Scaling(spaces)
+        self._learn(self._scaling(spaces))
+        return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Most probable cluster of each point."""

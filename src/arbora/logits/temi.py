@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from arbora.logits._spaces import Scaling, as_spaces, import_torch
+from arbora.logits._spaces import as_spaces, import_torch
 from arbora.logits.flat import FlatModel
 
 _TEACHER_MOMENTUM = 0.99
@@ -92,36 +91,16 @@ class TEMI(FlatModel):
         self.learning_rate = learning_rate
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> TEMI:
-        """Cluster the points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features), or a list of several with the same rows
-            Features; several spaces are scaled alike and set side by side.
-        y : ignored
-        """
-        torch = import_torch()
-        spaces = as_spaces(self, X, reset=True)
-        self._check_parameters(len(spaces[0]))
-        self._scaling = Scaling(spaces)
-        points = self._place(spaces)
-        self._train(points, _neighbours(torch, points, int(self.n_neighbors)), self._generator())
-        self.labels_ = self._logits(points).argmax(dim=1).numpy()
-        return self
-
     def _check_parameters(self, n_points: int) -> None:
         self._check_counts(n_points, n_neighbors=1, n_heads=1, hidden=0)
         self._check_positive(beta=1.0, temperature=math.inf, learning_rate=math.inf)
         if self.beta <= 0.5:
             raise ValueError(f"beta must lie in (0.5, 1]. Got {self.beta!r}.")
 
-    def _place(self, spaces: list[NDArray[np.float32]]) -> Any:
-        """Scaled spaces side by side, rows of length 1 (a row of zeros stays)."""
-        torch = import_torch()
-        points = torch.cat(self._scaling(spaces), dim=1)
-        return torch.nn.functional.normalize(points, dim=1)
+    def _learn(self, spaces: list[Any]) -> None:
+        points = _side_by_side(spaces)
+        self._train(points, _neighbours(import_torch(), points, int(self.n_neighbors)), self._generator())
+        self.labels_ = self._logits(points).argmax(dim=1).numpy()
 
     def _train(self, points: Any, neighbours: Any, generator: Any) -> None:
         torch = import_torch()
@@ -180,13 +159,13 @@ class TEMI(FlatModel):
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Logits of the best head's teacher."""
         check_is_fitted(self, "labels_")
-        return self._logits(self._place(as_spaces(self, X, reset=False))).numpy()
+        return self._logits(_side_by_side(self._scaling(as_spaces(self, X, reset=False)))).numpy()
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Probability of each cluster."""
         check_is_fitted(self, "labels_")
         torch = import_torch()
-        logits = self._logits(self._place(as_spaces(self, X, reset=False)))
+        logits = self._logits(_side_by_side(self._scaling(as_spaces(self, X, reset=False))))
         return torch.softmax(logits, dim=1).numpy()
 
 
@@ -228,6 +207,12 @@ class _Heads:
         """Move towards the student's parameters."""
         for own, other in zip(self.parameters, student.parameters):
             own.mul_(momentum).add_(other.detach(), alpha=1 - momentum)
+
+
+def _side_by_side(spaces: list[Any]) -> Any:
+    """All spaces as one, rows of length 1 (a row of zeros stays)."""
+    torch = import_torch()
+    return torch.nn.functional.normalize(torch.cat(spaces, dim=1), dim=1)
 
 
 def _neighbours(torch: Any, points: Any, n_neighbors: int) -> Any:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from arbora.logits._spaces import Scaling, as_spaces, import_torch
+from arbora.logits._spaces import as_spaces, import_torch
 from arbora.logits.flat import FlatModel
 
 
@@ -85,25 +84,6 @@ class TURTLE(FlatModel):
         self.warm_start_inner = warm_start_inner
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> TURTLE:
-        """Cluster the points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features), or a list of several with the same rows
-            Representations of the points in one or more spaces.
-        y : ignored
-        """
-        torch = import_torch()
-        spaces = as_spaces(self, X, reset=True)
-        self._check_parameters(len(spaces[0]))
-        self._scaling = Scaling(spaces)
-        scaled = self._scaling(spaces)
-        self._train(scaled, self._generator())
-        self.labels_ = _softmax_mean(torch, self._encoder, scaled).argmax(dim=1).numpy()
-        return self
-
     def _check_parameters(self, n_points: int) -> None:
         self._check_counts(n_points, inner_steps=1)
         self._check_positive(learning_rate=math.inf, inner_learning_rate=math.inf)
@@ -111,8 +91,8 @@ class TURTLE(FlatModel):
         if not isinstance(weight, (int, float, np.number)) or not 0 <= weight < math.inf:
             raise ValueError(f"entropy_weight must be 0 or more. Got {weight!r}.")
 
-    def _train(self, spaces: list[Any], generator: Any) -> None:
-        torch = import_torch()
+    def _learn(self, spaces: list[Any]) -> None:
+        torch, generator = import_torch(), self._generator()
         k, n = int(self.n_clusters), len(spaces[0])
         encoder = [_Head(torch, space.shape[1], k, generator) for space in spaces]
         encoder_optimizer = torch.optim.Adam(
@@ -139,6 +119,7 @@ class TURTLE(FlatModel):
         self.loss_ = float(self._take_steps(step))
         self._encoder = [head.frozen() for head in encoder]
         self.normalized_loss_ = self.loss_ / (len(spaces) * math.log(k)) if k > 1 else 0.0
+        self.labels_ = _softmax_mean(torch, self._encoder, spaces).argmax(dim=1).numpy()
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Logits: those of the head for one space, log of the mean probability for several."""
