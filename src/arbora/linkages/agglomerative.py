@@ -17,7 +17,7 @@ from arbora.similarity import (
     GraphSimilarity,
     Similarity,
 )
-from arbora.similarity._protocol import check_finite
+from arbora.similarity._protocol import check_finite, is_similarity
 from arbora.similarity.features import checked_vectors
 from arbora.similarity.graph import graph as graph_similarity
 from arbora.tree import Tree
@@ -85,7 +85,7 @@ def linkage(data: Any, method: str = "average", *, metric: str = "euclidean", ki
         raise ValueError(
             'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'
         )
-    if isinstance(data, Similarity):
+    if is_similarity(data):
         return _from_distances(_condensed_of_similarity(data), method)
     vectors = checked_vectors(data, argument="data")
     if kind == "auto":

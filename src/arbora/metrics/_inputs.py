@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from arbora.similarity import Similarity, graph
-from arbora.similarity._protocol import check_covers
+from arbora.similarity._protocol import check_covers, is_similarity
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -35,11 +35,6 @@ def as_similarity(sim: Any, argument: str = "sim") -> Similarity:
         f"Wrap a matrix of similarities with arbora.similarity.dense(W), "
         f"vectors with arbora.similarity.cosine(X)."
     )
-
-
-def is_similarity(value: Any) -> bool:
-    """Whether a value follows the protocol. `isinstance` would evaluate `total`, a pass over the data."""
-    return callable(getattr(value, "cross", None)) and callable(getattr(value, "pairs", None))
 
 
 def covering_similarity(sim: Any, tree: Tree) -> Similarity:

@@ -15,11 +15,11 @@ from sklearn.utils import check_random_state
 
 from arbora.linkages import linkage
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
-from arbora.metrics._inputs import is_similarity
 from arbora.search.budget import Report
 from arbora.search.components import join_components
 from arbora.search.refine import LARGE, refine
 from arbora.similarity import GraphSimilarity, KnnSimilarity, Similarity, cosine, graph, knn
+from arbora.similarity._protocol import is_similarity
 from arbora.similarity.features import checked_vectors
 from arbora.tree import Tree
 

@@ -34,6 +34,11 @@ class Similarity(Protocol):
         """Similarity that meets at each internal node: float64[n_internal]."""
 
 
+def is_similarity(value: Any) -> bool:
+    """Whether a value follows the protocol. `isinstance` would evaluate `total`, a pass over the data."""
+    return callable(getattr(value, "cross", None)) and callable(getattr(value, "pairs", None))
+
+
 def check_covers(similarity: Similarity, tree: Tree) -> None:
     """Raise unless the similarity and the tree speak of the same number of points."""
     if similarity.n_points != tree.n_leaves:
