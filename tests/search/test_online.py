@@ -26,7 +26,7 @@ def assert_state_is_fresh(model, X):
 
 
 def gaps_by_definition(tree, similarity):
-    """Per internal node, the largest sum on a way down of (pairs that meet - cross weight): similarities are up to 1."""
+    """Per internal node, the largest sum on a way down of (pairs that meet - cross weight)."""
     ones = ab.similarity.dense(np.ones((tree.n_leaves, tree.n_leaves)))
     gap = np.concatenate([np.zeros(tree.n_leaves), ones.cross(tree) - similarity.cross(tree)])
     for node in range(tree.n_leaves, tree.n_nodes):
