@@ -42,7 +42,7 @@ def test_defaults_improve_on_the_start_and_find_the_communities():
     assert model.score_ < start_score("dasgupta", n_internal=32)
     assert adjusted_rand_score(model.labels_, GRAPH.levels[2]) > 0.4
     assert model.best_epoch_ > 0
-    assert model.score_ == pytest.approx(model.history_[:, 2].min())
+    assert model.score_ <= model.history_[:, 2].min() + 1e-9  # spare nodes may have made it better since
 
 
 @pytest.mark.parametrize("init", STARTS)
