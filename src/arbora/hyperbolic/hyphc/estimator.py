@@ -24,6 +24,7 @@ from arbora.hyperbolic.hyphc.start import angles_of, start_directions
 from arbora.hyperbolic.hyphc.training import Epoch, Progress, Run, train
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 from arbora.metrics import dasgupta_cost
+from arbora.similarity._protocol import is_similarity
 from arbora.tree import Tree
 
 
@@ -236,7 +237,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return predict(self.tree_, self.similarity_, X, n_clusters=len(np.unique(self.labels_)))
 
     def _as_similarity(self, X: Any) -> Any:
-        if settings.is_similarity(X):
+        if is_similarity(X):
             self.__dict__.pop("n_features_in_", None)
             return X
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)

@@ -109,11 +109,6 @@ def batch_size(model: Any, n_points: int) -> int:
     return by_points if engine(model) == "circle" else max(by_points, _TORCH_BATCH)
 
 
-def is_similarity(X: Any) -> bool:
-    """Whether X is a similarity object rather than an array."""
-    return callable(getattr(X, "cross", None)) and callable(getattr(X, "pairs", None))
-
-
 def similarity_of(X: np.ndarray, kind: str, n_neighbors: int) -> Any:
     """The similarity of vectors, or of a matrix of similarities."""
     if kind == "precomputed":
