@@ -76,9 +76,7 @@ def test_an_epoch_equals_plain_adagrad():
 
 @pytest.fixture(scope="module")
 def learned():
-    return TreeGloVe(
-        12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, tree_weight=0.02, random_state=0
-    ).fit(text())
+    return TreeGloVe(12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, random_state=0).fit(text())
 
 
 def test_words_of_a_topic_share_a_branch(learned):
@@ -98,9 +96,7 @@ def test_both_costs_fall_and_the_tree_moves_the_words(learned):
 
 
 def test_the_same_seed_gives_the_same_tree(learned):
-    again = TreeGloVe(
-        12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, tree_weight=0.02, random_state=0
-    ).fit(text())
+    again = TreeGloVe(12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, random_state=0).fit(text())
     np.testing.assert_array_equal(again.tree_.parent, learned.tree_.parent)
     np.testing.assert_array_equal(again.vectors_, learned.vectors_)
 
