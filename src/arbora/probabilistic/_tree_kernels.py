@@ -25,15 +25,6 @@ def mark_path(parent, node, on_path, value):
 
 
 @njit(cache=True)
-def tree_sums(parent, at_node):
-    """Sum below every internal node, itself included, from the sums at each node."""
-    total = at_node.copy()
-    for node in range(parent.shape[0] - 1):
-        total[parent[node]] += total[node]
-    return total
-
-
-@njit(cache=True)
 def path_sums(parent, at_node):
     """Sum over every internal node and its ancestors."""
     total = at_node.copy()

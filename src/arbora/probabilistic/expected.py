@@ -22,6 +22,7 @@ from arbora.probabilistic.sparse import (
     in_row_blocks,
     neighbour_sums,
 )
+from arbora.tree._kernels import sum_to_root
 
 OBJECTIVES = {"dasgupta": _move_kernels.DASGUPTA, "tsd": _move_kernels.TSD}
 
@@ -60,11 +61,11 @@ def tree_terms(graph: EdgeDistribution, leaf_parent, parent, objective, S=None) 
     lca = _kernels.lca_table(parent).ravel()
     p = np.bincount(lca, S.ravel(), minlength=k) + np.bincount(leaf_parent, graph.loops, minlength=k)
     if objective == "tsd":
-        below = _tree_kernels.tree_sums(parent, np.bincount(leaf_parent, graph.nodes, minlength=k))
+        below = sum_to_root(parent, np.bincount(leaf_parent, graph.nodes, minlength=k))
         square = below * below
         q = square - np.bincount(parent[:-1], square[:-1], minlength=k)
     else:
-        below = _tree_kernels.tree_sums(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
+        below = sum_to_root(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
         q = np.zeros(k)
     return TreeTerms(parent, below, p, q, _tree_kernels.path_sums(parent, p))
 
@@ -156,7 +157,7 @@ def expected_step(
 
     moved = csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
     costs = _move_kernels.move_costs(0, len(B), code, terms, _internal_mover(terms, S), True)
-    weight = _tree_kernels.tree_sums(parent, np.bincount(leaf_parent, graph.nodes, minlength=len(B)))
+    weight = sum_to_root(parent, np.bincount(leaf_parent, graph.nodes, minlength=len(B)))
     rate = internal_rate / np.maximum(weight * unit, graph.nodes.mean() * unit)
     B = B - rate[:, None] * costs
     _kernels.project_rows(B, np.arange(1, len(B) + 1))
