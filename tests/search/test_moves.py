@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from graphs import random_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import opened
@@ -13,13 +13,6 @@ from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels
 from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree
 from arbora.search.budget import Budget
 from arbora.search.engines import FeatureEngine, GraphEngine
-
-
-def random_graph(n, rng, *, density=0.4, loops=False):
-    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density))
-    if not loops:
-        np.fill_diagonal(W, 0)
-    return ab.similarity.graph(sp.csr_array(W + np.triu(W, 1).T))
 
 
 def cost_by_definition(tree, similarity, objective):
@@ -43,19 +36,21 @@ def assert_caches_are_fresh(state, tree, engine):
     st.integers(0, 10**6),
     st.sampled_from(["dasgupta", "tsd"]),
     st.booleans(),
+    st.sampled_from([0.0, 0.1, 2.0]),
 )
-def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, objective, loops):
+def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, objective, loops, price):
     rng = np.random.default_rng(seed)
     graph = random_graph(tree.n_leaves, rng, loops=loops)
     if graph.total == 0:
         return
     engine = GraphEngine(graph, objective)
-    before = cost_by_definition(tree, graph, objective)
+    arrays = engine._arrays._replace(price=price)
+    before = cost_by_definition(tree, graph, objective) + price * tree.n_internal
     for subtree in range(tree.n_nodes - 1):
         state = engine.state(tree)
         work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         target, as_child, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(
-            state, engine._arrays, work, subtree, OBJECTIVES[objective], 0
+            state, arrays, work, subtree, OBJECTIVES[objective], 0
         )
         if not cost < cost_now - 1e-9 * abs(cost_now):
             continue
@@ -64,14 +59,18 @@ def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, o
         opened(detach)(state, subtree, work.nodes, -1)
         opened(attach)(state, subtree, target, as_child, work.nodes, -1)
         moved = to_tree(state, tree)
-        np.testing.assert_allclose(
-            before - cost_by_definition(moved, graph, objective), cost_now - cost, atol=1e-9
-        )
+        after = cost_by_definition(moved, graph, objective) + price * moved.n_internal
+        np.testing.assert_allclose(before - after, cost_now - cost, atol=1e-9)
         assert_caches_are_fresh(state, moved, engine)
 
 
-@given(trees(min_leaves=3, max_leaves=20), st.integers(0, 10**6), st.booleans())
-def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped):
+@given(
+    trees(min_leaves=3, max_leaves=20),
+    st.integers(0, 10**6),
+    st.booleans(),
+    st.sampled_from([0.0, 0.3, 5.0]),
+)
+def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped, price):
     rng = np.random.default_rng(seed)
     engine = GraphEngine(random_graph(tree.n_leaves, rng, density=0.3))
     state = engine.state(tree, tree.n_internal if capped else None)
@@ -81,7 +80,7 @@ def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped
         gains = []
         for max_looks in (10**9, 0):
             *_, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(
-                state, engine._arrays, work, subtree, 0, max_looks
+                state, engine._arrays._replace(price=price), work, subtree, 0, max_looks
             )
             gains.append(max(cost_now - cost, 0))
         np.testing.assert_allclose(gains[0], gains[1], atol=1e-9)
@@ -121,8 +120,10 @@ def test_after_sweeps_on_a_graph_the_cost_is_lower_and_the_cap_kept(tree, seed, 
     engine = GraphEngine(graph, objective)
     cap = tree.n_internal if capped else None
     found = engine.improve(tree, Budget(), n_internal=cap)
-    assert engine.cost(found) <= engine.cost(tree) + 1e-9
-    np.testing.assert_allclose(engine.cost(found), cost_by_definition(found, graph, objective), atol=1e-9)
+    assert engine.costs(found).sum() <= engine.costs(tree).sum() + 1e-9
+    np.testing.assert_allclose(
+        engine.costs(found).sum(), cost_by_definition(found, graph, objective), atol=1e-9
+    )
     assert not capped or found.n_internal <= tree.n_internal
 
 

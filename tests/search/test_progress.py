@@ -13,7 +13,7 @@ from arbora.errors import FormatError
 from arbora.search import multilevel
 from arbora.search.engines import GraphEngine
 
-refine_module = importlib.import_module("arbora.search.refine")  # the package's name `refine` is the function
+restarts_module = importlib.import_module("arbora.search.restarts")
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(6, 5))[RNG.integers(0, 6, 300)] + 0.7 * RNG.normal(size=(300, 5))
 
@@ -36,7 +36,7 @@ def stop_at(count):
 @pytest.fixture
 def small_levels(monkeypatch):
     """Search by levels already at 300 points."""
-    monkeypatch.setattr(refine_module, "LARGE", 200)
+    monkeypatch.setattr(restarts_module, "LARGE", 200)
     monkeypatch.setattr(multilevel, "BLOCK", 60)
     monkeypatch.setattr(multilevel, "PIECES", (40, 10))
 

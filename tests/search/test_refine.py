@@ -100,7 +100,7 @@ def test_at_most_n_internal_nodes_remain_and_restarts_only_help(objective):
     for restarts in (0, 8):
         found = ab.refine(tree, graph, objective, n_internal=20, restarts=restarts, random_state=0)
         assert found.n_internal <= 20
-        costs.append(GraphEngine(graph, objective).cost(found))
+        costs.append(GraphEngine(graph, objective).costs(found).sum())
     assert costs[1] <= costs[0]
 
 
@@ -168,13 +168,13 @@ def test_search_by_levels_only_improves(seed, objective):
     graph = random_similarity("graph", 120, rng)
     tree = random_tree(120, rng, max_branching=3)
     engine = GraphEngine(graph, objective)
-    before, pieces = engine.cost(tree), (multilevel.BLOCK, multilevel.PIECES)
+    before, pieces = engine.costs(tree).sum(), (multilevel.BLOCK, multilevel.PIECES)
     multilevel.BLOCK, multilevel.PIECES = 30, (20, 5)
     try:
         found = multilevel.improve_by_levels(engine, tree, Budget(), n_jobs=2)
     finally:
         multilevel.BLOCK, multilevel.PIECES = pieces
-    assert engine.cost(found) <= before + 1e-9
+    assert engine.costs(found).sum() <= before + 1e-9
     assert found.n_leaves == 120
 
 

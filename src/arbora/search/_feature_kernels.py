@@ -26,6 +26,7 @@ class Features(NamedTuple):
         float  # no two leaves are more similar; inf where leaves are not all of size 1: then gaps say nothing
     )
     steepness: float  # see `steepness_of`
+    price: float = 0.0  # of an internal node
 
 
 def largest_similarity(rows: np.ndarray) -> float:
@@ -176,13 +177,13 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
         size = work.nodes[node].size if marked else state.nodes[node].size
         cross = work.nodes[node].cross if marked else state.nodes[node].cross
         if on_edges and not (gives_back and node == home):
-            cost = above + (size + moved_size) * weight
+            cost = above + (size + moved_size) * weight + features.price
             if cost < best_cost:
                 best, best_as_child, best_cost = node, False, cost
         if node < state.numbers[1]:
             continue
         is_gone = gives_back and node == home
-        if not on_edges:
+        if not on_edges or (features.price > 0.0 and not is_gone):
             cost = above + moved_size * cross + (size + moved_size) * weight
             if cost < best_cost:
                 best, best_as_child, best_cost = node, True, cost
@@ -280,6 +281,8 @@ def regraft(state, features, work, stack, subtrees, max_size):
         take_out_on_paper(state, features, work, subtree)
         work.nodes[subtree].inside = work.clock[0]
         cost_now = cost_where_it_is(state, work, subtree, gives_back)
+        if gives_back:
+            cost_now += features.price
         row, moved_size = features.sums[subtree].copy(), state.nodes[subtree].size
         on_edges = gives_back or state.numbers[2] > 0
         bar = cost_now - RELATIVE_GAIN * abs(cost_now)

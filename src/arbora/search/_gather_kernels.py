@@ -21,12 +21,13 @@ ZERO = np.int64(0)  # a plain 0 is a type of its own to the compiler, which comp
 
 
 class Graph(NamedTuple):
-    """CSR arrays of a symmetric graph, and the total weight of its edges."""
+    """CSR arrays of a symmetric graph, the total weight of its edges, and what an internal node costs."""
 
     indptr: np.ndarray
     indices: np.ndarray
     data: np.ndarray
     total: float
+    price: float
 
 
 # What is known of a node during one look, valid where `mark` equals the clock.
@@ -264,7 +265,7 @@ def mark_near(state, graph, work, moved, max_looks):
             if above < 0 or filled > max_looks:
                 break
             if nothing_gained_above(
-                cost_now,
+                cost_now if keeps_home else cost_now + graph.price,
                 state.nodes[node].size,
                 inner_weight,
                 max(outside, 0.0),

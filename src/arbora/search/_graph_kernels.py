@@ -51,6 +51,7 @@ class Moved(NamedTuple):
     own: float
     objective: int
     total: float
+    price: float  # of the node that a place on an edge takes
 
 
 @inner
@@ -84,7 +85,7 @@ def cost_on_edge(work, moved, parent, weight, size, loop, own):
     )
     if parent >= 0:
         cost += added_at(work, moved, parent, weight + loop, size, own)
-    return cost
+    return cost + moved.price
 
 
 @inner
@@ -116,7 +117,12 @@ def find_best_place(state, graph, work, subtree, objective, max_looks):
         n_climbs = mark_neighbourhood(state, graph, work, subtree)
         top = work.path[work.climb[1] - 1]
     moved = Moved(
-        state.nodes[subtree].size, loop_of(state, subtree), own_of(state, subtree), objective, graph.total
+        state.nodes[subtree].size,
+        loop_of(state, subtree),
+        own_of(state, subtree),
+        objective,
+        graph.total,
+        graph.price,
     )
     home = state.nodes[subtree].parent
     gives_back = state.nodes[home].n_children == 2
@@ -170,7 +176,7 @@ def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back,
                     best, best_as_child, best_cost = node, False, cost
             if node < state.numbers[1] or is_gone:
                 continue
-            if node == home or not on_edges:
+            if node == home or not on_edges or moved.price > 0.0:
                 cost = work.nodes[node].above + added_at(work, moved, node, -moved.loop, 0.0, -moved.own)
                 if node == home:
                     cost_now = cost
@@ -266,5 +272,5 @@ def place_rows(state, work, root, indptr, indices, data, first, last, size, obje
     for row in range(first, last):
         low, high = indptr[row], indptr[row + 1]
         n_climbs = mark_row(state, work, root, indices[low:high], data[low:high])
-        moved = Moved(size, 0.0, 0.0, objective, total)
+        moved = Moved(size, 0.0, 0.0, objective, total, 0.0)
         targets[row] = look_at_places(state, work, moved, n_climbs, root, -1, -1, False, True)[0]

@@ -135,15 +135,15 @@ def node_cost(objective, size, cross, spread, total):
 
 
 @njit(cache=True)
-def total_cost(state, objective, total):
-    """Objective of the whole state."""
-    cost = 0.0
+def node_costs(state, objective, total):
+    """What each node of a state adds to the objective."""
+    costs = np.zeros(state.nodes.shape[0])
     for node in range(state.numbers[1], state.nodes.shape[0]):
         if state.nodes[node].n_children > 0:
-            cost += node_cost(
+            costs[node] = node_cost(
                 objective, state.nodes[node].size, state.nodes[node].cross, state.nodes[node].spread, total
             )
-    return cost
+    return costs
 
 
 @inner

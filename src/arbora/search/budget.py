@@ -66,7 +66,7 @@ class Budget:
     @property
     def is_over(self) -> bool:
         """Whether the time is up or the user pressed Ctrl-C."""
-        return self.interrupted or (self.is_timed and self._share_of_time >= 1)
+        return self.interrupted or (self.is_timed and self.share_of_time >= 1)
 
     @property
     def is_timed(self) -> bool:
@@ -74,7 +74,8 @@ class Budget:
         return self._max_seconds is not None
 
     @property
-    def _share_of_time(self) -> float:
+    def share_of_time(self) -> float:
+        """How much of the time is spent, 1 or more when it is up; asked only where there is a deadline."""
         assert self._max_seconds is not None
         return (time.monotonic() - self._began) / self._max_seconds if self._max_seconds > 0 else 1.0
 
@@ -92,7 +93,7 @@ class Budget:
     def show(self, what: str, done: float, note: str = "") -> None:
         """Move the bar: `done` between 0 and 1; an estimate that falls back leaves it where it was."""
         low, high = self._portion
-        share = min(self._share_of_time, 1.0) if self.is_timed else low + (high - low) * done
+        share = min(self.share_of_time, 1.0) if self.is_timed else low + (high - low) * done
         self._done = max(self._done, share)
         self._bars.update(self._task, description=what, completed=self._done, note=note)
         if self._report is not None:

@@ -17,7 +17,8 @@ from arbora.linkages import linkage
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
 from arbora.search.budget import Report
 from arbora.search.components import join_components
-from arbora.search.refine import LARGE, refine
+from arbora.search.refine import refine
+from arbora.search.restarts import LARGE
 from arbora.similarity import GraphSimilarity, KnnSimilarity, Similarity, cosine, graph, knn
 from arbora.similarity._protocol import is_similarity
 from arbora.similarity.features import checked_vectors

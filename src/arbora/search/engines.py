@@ -12,17 +12,20 @@ from arbora.errors import TooLargeError
 from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
-from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, to_tree, total_cost
+from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, node_costs, to_tree
 from arbora.search.budget import Budget
 from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity, Similarity
 from arbora.tree import Tree
 from arbora.tree._edit import keep_internal
 from arbora.tree._edit_kernels import DASGUPTA as DASGUPTA_LOSS
 from arbora.tree._edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
-from arbora.tree._edit_kernels import contract_greedily
+from arbora.tree._edit_kernels import contract_greedily, contraction_losses
 
 CHUNKS_PER_SWEEP = 64  # kernel calls a sweep: how often the clock and Ctrl-C are looked at
 ALL_LOOKS = 2**62  # as many as it takes to be sure
+FEWEST_DOUBLED = (
+    3  # edges or points that a perturbation counts double, by expectation, however small its share
+)
 LARGEST_FILLED_MATRIX = 12_000  # points whose n x n similarities a search may hold as a graph
 
 
@@ -41,11 +44,22 @@ class Engine(Protocol):
         max_size: float = np.inf,
         rng: np.random.Generator | None = None,
         certain: bool = True,
+        around: np.ndarray | None = None,
+        price: float = 0.0,
     ) -> Tree:
-        """Move subtrees until no move helps (sure of it if `certain`); `rng` shuffles the order of trying."""
+        """Move subtrees until no move helps (sure of it if `certain`), at first only those `around` given nodes.
 
-    def cost(self, tree: Tree) -> float:
-        """The objective of a tree, smaller is better."""
+        `rng` shuffles the order of trying. Each internal node adds `price` to the objective.
+        """
+
+    def costs(self, tree: Tree) -> np.ndarray:
+        """What each node of a tree adds to the objective, smaller is better."""
+
+    def perturb(self, share: float, rng: np.random.Generator) -> tuple[Engine, np.ndarray]:
+        """An engine that counts a random share of the similarities double, and the points that this touches."""
+
+    def price_of_node(self, tree: Tree) -> float:
+        """What it costs to contract the internal node that costs least; 0 where there is none but the root."""
 
     def squeeze(self, tree: Tree, n_internal: int) -> Tree:
         """The tree with the internal nodes contracted that cost least."""
@@ -115,7 +129,7 @@ class GraphEngine:
         self.leaf_size = np.asarray(leaf_size, dtype=np.float64)
         csr = graph.csr
         self.total = graph.total if total is None else total
-        self._arrays = gather_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total))
+        self._arrays = gather_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total), 0.0)
 
     def state(self, tree: Tree, n_internal: int | None = None) -> State:
         """Changeable arrays of a tree."""
@@ -128,9 +142,27 @@ class GraphEngine:
             n_internal=n_internal,
         )
 
-    def cost(self, tree: Tree) -> float:
-        """The objective of a tree, smaller is better."""
-        return total_cost(self.state(tree), self._code, self.total)
+    def costs(self, tree: Tree) -> np.ndarray:
+        """What each node of a tree adds to the objective, smaller is better."""
+        return node_costs(self.state(tree), self._code, self.total)[: tree.n_nodes]
+
+    def perturb(self, share: float, rng: np.random.Generator) -> tuple[GraphEngine, np.ndarray]:
+        """An engine that counts a random share of the edges double, and the ends of those edges."""
+        csr, n = self.graph.csr, self.graph.n_points
+        row = np.repeat(np.arange(n), np.diff(csr.indptr))
+        share = min(max(share, 2 * FEWEST_DOUBLED / max(csr.nnz, 1)), 1.0)
+        is_chosen = symmetric_draw(row, csr.indices, int(rng.integers(2**63)), share)
+        added = np.where(is_chosen, csr.data, 0)
+        doubled = sp.csr_array((csr.data + added, csr.indices, csr.indptr), shape=csr.shape)
+        graph = GraphSimilarity(doubled, self.graph.self_loops)
+        degree = np.bincount(row, added, minlength=n)
+        leaf_size = self.leaf_size if self._code == DASGUPTA else self.leaf_size + degree
+        total = self.total + float(degree.sum()) / 2
+        return GraphEngine(graph, self.objective, leaf_size, total), np.unique(row[is_chosen])
+
+    def price_of_node(self, tree: Tree) -> float:
+        """What it costs to contract the internal node that costs least."""
+        return _price_of_node(tree, self.state(tree), self._code, self.total)
 
     def squeeze(self, tree: Tree, n_internal: int) -> Tree:
         """The tree with the internal nodes contracted that cost least."""
@@ -166,23 +198,27 @@ class GraphEngine:
         max_size: float = np.inf,
         rng: np.random.Generator | None = None,
         certain: bool = True,
+        around: np.ndarray | None = None,
+        price: float = 0.0,
         max_looks: int = ALL_LOOKS,
     ) -> Tree:
-        """Move subtrees until no move helps; with fewer `max_looks` a subtree only looks around its place."""
+        """Move subtrees until no move helps; with fewer `max_looks` a subtree only looks near its place."""
         if tree.n_leaves < 3:
             return tree
         state = self.state(tree, n_internal)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         can_stop_early = self._code == DASGUPTA and not self.graph.self_loops.any()
         looks = max_looks if can_stop_early else 0
+        graph = self._arrays._replace(price=price)
 
         def before_sweep() -> None:
             if can_stop_early:
                 gather_kernels.update_rise(state, work)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return graph_kernels.regraft(state, self._arrays, work, subtrees, max_size, self._code, looks)[0]
+            return graph_kernels.regraft(state, graph, work, subtrees, max_size, self._code, looks)[0]
 
+        _look_only(work.dirty, tree, around)
         order = _order(len(state.nodes), rng)
         sweep_until_still(regraft, work.dirty, order, max_sweeps, budget, before_sweep, certain)
         return to_tree(state, tree)
@@ -199,13 +235,25 @@ class FeatureEngine:
             np.ones(similarity.n_points) if leaf_size is None else np.asarray(leaf_size, dtype=np.float64)
         )
 
-    def cost(self, tree: Tree) -> float:
-        """The objective of a tree, smaller is better."""
-        return total_cost(self.state(tree), DASGUPTA, 1.0)
+    def costs(self, tree: Tree) -> np.ndarray:
+        """What each node of a tree adds to the objective, smaller is better."""
+        return node_costs(self.state(tree), DASGUPTA, 1.0)[: tree.n_nodes]
+
+    def perturb(self, share: float, rng: np.random.Generator) -> tuple[FeatureEngine, np.ndarray]:
+        """An engine that counts the similarities of a random share of the points double, and those points."""
+        n = self.similarity.n_points
+        chosen = np.flatnonzero(rng.random(n) < max(share, FEWEST_DOUBLED / n))
+        features = self.similarity.features.copy()
+        features[chosen] *= 2
+        return FeatureEngine(FeatureSimilarity(features, is_non_negative=True), self.leaf_size), chosen
 
     def state(self, tree: Tree, n_internal: int | None = None) -> State:
         """Changeable arrays of a tree."""
         return make_state(tree, self.similarity.cross(tree), self.leaf_size, DASGUPTA, n_internal=n_internal)
+
+    def price_of_node(self, tree: Tree) -> float:
+        """What it costs to contract the internal node that costs least."""
+        return _price_of_node(tree, self.state(tree), DASGUPTA, 1.0)
 
     def squeeze(self, tree: Tree, n_internal: int) -> Tree:
         """The tree with the internal nodes contracted that cost least."""
@@ -235,6 +283,8 @@ class FeatureEngine:
         max_size: float = np.inf,
         rng: np.random.Generator | None = None,
         certain: bool = True,
+        around: np.ndarray | None = None,
+        price: float = 0.0,
     ) -> Tree:
         """Move subtrees until no move helps."""
         if tree.n_leaves < 3:
@@ -243,13 +293,14 @@ class FeatureEngine:
         n_nodes = len(state.nodes)
         features = feature_kernels.make_features(
             self.similarity.features, self.leaf_size, tree.parent, n_nodes
-        )
+        )._replace(price=price)
         feature_kernels.fill_gaps(state, features, tree.n_leaves, tree.n_nodes)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:
             return feature_kernels.regraft(state, features, work, stack, subtrees, max_size)[0]
 
+        _look_only(work.dirty, tree, around)
         sweep_until_still(regraft, work.dirty, _order(n_nodes, rng), max_sweeps, budget, certain=certain)
         return to_tree(state, tree)
 
@@ -257,17 +308,45 @@ class FeatureEngine:
 def _squeeze(tree: Tree, state: State, objective: int, total: float, n_internal: int) -> Tree:
     if tree.n_internal <= n_internal:
         return tree
-    nodes = state.nodes[: tree.n_nodes]
-    if objective == DASGUPTA:
-        weight, level, code = nodes["cross"].copy(), nodes["size"].copy(), DASGUPTA_LOSS
-    else:
-        weight, level, code = (
-            nodes["cross"] / total,
-            nodes["spread"] / (2 * total**2),
-            SAMPLING_LOSS,
-        )
+    weight, level, code = _what_contraction_sees(tree, state, objective, total)
     keep = contract_greedily(tree.parent, tree.n_leaves, weight, level, code, n_internal)
     return keep_internal(tree, keep)
+
+
+def _price_of_node(tree: Tree, state: State, objective: int, total: float) -> float:
+    weight, level, code = _what_contraction_sees(tree, state, objective, total)
+    losses = contraction_losses(tree.parent, tree.n_leaves, weight, level, code)
+    return max(float(losses.min()), 0.0) if len(losses) else 0.0
+
+
+def _what_contraction_sees(
+    tree: Tree, state: State, objective: int, total: float
+) -> tuple[np.ndarray, np.ndarray, int]:
+    nodes = state.nodes[: tree.n_nodes]
+    if objective == DASGUPTA:
+        return nodes["cross"].copy(), nodes["size"].copy(), DASGUPTA_LOSS
+    return nodes["cross"] / total, nodes["spread"] / (2 * total**2), SAMPLING_LOSS
+
+
+def _look_only(dirty: np.ndarray, tree: Tree, around: np.ndarray | None) -> None:
+    """Leave as dirty only the given nodes and their parents."""
+    if around is not None:
+        dirty[:] = False
+        dirty[around] = True
+        above = tree.parent[around]
+        dirty[above[above >= 0]] = True
+
+
+def symmetric_draw(row: np.ndarray, column: np.ndarray, seed: int, share: float) -> np.ndarray:
+    """Whether each entry of a matrix is drawn, alike for (i, j) and (j, i): a hash of the pair decides.
+
+    The hash is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+    """
+    low, high = np.minimum(row, column), np.maximum(row, column)
+    code = (low.astype(np.uint64) << np.uint64(32)) + high.astype(np.uint64) + np.uint64(seed)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        code = (code ^ (code >> np.uint64(shift))) * np.uint64(factor)
+    return (code ^ (code >> np.uint64(31))) < np.uint64(share * (2**64 - 2**11))
 
 
 def _order(n_nodes: int, rng: np.random.Generator | None) -> np.ndarray:

@@ -14,16 +14,13 @@ from arbora.metrics import dasgupta_cost
 from arbora.metrics._inputs import as_similarity
 from arbora.search.budget import Budget, Report
 from arbora.search.constraints import Constraints, check_links
-from arbora.search.engines import Engine, GraphEngine, make_engine
+from arbora.search.engines import Engine, make_engine
 from arbora.search.heights import with_heights
-from arbora.search.multilevel import graft, improve_by_levels
+from arbora.search.multilevel import graft
+from arbora.search.restarts import Search
 from arbora.search.steps import Steps, identity_of
 from arbora.similarity import Similarity
 from arbora.tree import Tree
-
-LARGE = 30_000  # leaves from which a graph is searched by levels
-_SQUEEZES = (0.5, 0.25, 0.1, 0.05)  # share of the internal nodes that a restart keeps before it grows anew
-_SWELLS = (2.0, 1.2, 1.5, 4.0)  # for a capped tree: how far it grows before it is squeezed to its cap
 
 
 def refine(
@@ -48,9 +45,10 @@ def refine(
 ) -> Tree:
     """Move subtrees to better places until no single move helps.
 
-    Each move takes a subtree out and puts it back where it costs least, found exactly. A restart then squeezes
-    the tree to a share of its internal nodes, improves that, and lets it grow again: it leaves optima that no
-    single move can. The result is never worse than the tree given, and the same for the same seed.
+    Each move takes a subtree out and puts it back where it costs least, found exactly. A restart then counts a
+    random share of the similarities double, improves the tree for those and then for the true ones, and takes over
+    what got better: it leaves optima that no single move can. The result is never worse than the tree given, and
+    the same for the same seed.
 
     Parameters
     ----------
@@ -66,7 +64,7 @@ def refine(
     n_internal : int, optional
         At most this many internal nodes.
     restarts : int
-        How often to squeeze and grow.
+        How often to shake the tree.
     max_seconds : float, optional
         Time budget; restarts go on until it is spent. Results then depend on the speed of the machine.
     sample_weight : array-like of float, shape (n_leaves,), optional
@@ -126,95 +124,14 @@ def refine(
     with Budget(max_seconds, verbose=verbose, progress=progress, steps=steps) as budget:
 
         def search(part_engine: Engine, part: Tree) -> Tree:
-            return improve_with_restarts(
-                part_engine,
-                part,
-                budget,
-                n_internal=n_internal,
-                max_sweeps=max_sweeps,
-                restarts=restarts,
-                n_jobs=n_jobs,
-                rng=rng,
-            )
+            searching = Search(part_engine, budget, rng, n_internal, max_sweeps, n_jobs)
+            return searching.run(part, restarts)
 
         found = _with_kept_parts(engine, start, search, keep_subtrees, keep_top, constraints)
     if _is_allowed(tree, n_internal, constraints):
         found = _better(found, start, engine, similarity, leaf_size)
     named = found.replace(name=None if tree.name is None else tree.name[: tree.n_leaves])
     return with_heights(named, similarity)
-
-
-def improve_with_restarts(
-    engine: Engine,
-    tree: Tree,
-    budget: Budget,
-    *,
-    n_internal: int | None = None,
-    max_sweeps: int = 100,
-    restarts: int = 0,
-    n_jobs: int | None = None,
-    rng: np.random.Generator,
-) -> Tree:
-    """Improve a tree, then squeeze and grow it as often as asked (or until the time is up), keeping the best."""
-    rounds = 2 * restarts + 2 if restarts else 1  # improvements to come, by which the bar moves
-    taken = 0
-    if n_internal is not None:
-        taken, rounds = rounds, 2 * rounds  # as many for the full tree first
-
-    def improve(current: Tree, cap: int | None, shuffle: np.random.Generator | None) -> Tree:
-        nonlocal taken
-        taken = min(taken + 1, rounds)
-        with budget.portion((taken - 1) / rounds, taken / rounds):
-            if isinstance(engine, GraphEngine) and current.n_leaves >= LARGE and cap is None:
-                return improve_by_levels(
-                    engine,
-                    current,
-                    budget,
-                    n_jobs=n_jobs or os.cpu_count() or 1,
-                    max_sweeps=max_sweeps,
-                    rng=shuffle,
-                )
-            return budget.step(
-                lambda: engine.improve(
-                    current,
-                    budget,
-                    n_internal=cap,
-                    max_sweeps=max_sweeps,
-                    rng=shuffle,
-                    certain=shuffle is None,
-                ),
-                rng,
-            )
-
-    if n_internal is None:
-        best = improve(tree, None, None)
-    else:  # the best capped tree is found near the best full one
-        with budget.portion(0, 0.5):
-            full = improve_with_restarts(
-                engine, tree, budget, max_sweeps=max_sweeps, restarts=restarts, n_jobs=n_jobs, rng=rng
-            )
-        best = improve(engine.squeeze(full, n_internal), n_internal, None)
-    best_cost = engine.cost(best)
-    done = 0
-    while not budget.is_over and (done < restarts or budget.is_timed) and tree.n_leaves > 3:
-        jitter = rng.uniform(0.8, 1.25)
-        if n_internal is None:
-            cap = max(1, int(tree.n_leaves * _SQUEEZES[done % len(_SQUEEZES)] * jitter))
-            squeezed = improve(engine.squeeze(best, cap), cap, rng)
-            other = improve(squeezed, None, rng)
-        else:
-            swollen = int(n_internal * _SWELLS[done % len(_SWELLS)] * jitter) + 1
-            grown = improve(best, min(swollen, tree.n_leaves - 1), rng)
-            other = improve(engine.squeeze(grown, n_internal), n_internal, rng)
-        cost = engine.cost(other)
-        if cost < best_cost:
-            best, best_cost = other, cost
-        done += 1
-        budget.show(f"restart {done}", taken / rounds, f"objective {abs(best_cost):.6g}")
-    if done and not budget.is_over:
-        best = improve(best, n_internal, None)
-    # growing leaves nodes n-ary where splitting them gains nothing; a cut should still find every number of clusters
-    return best if n_internal is not None else best.binarize()
 
 
 def _with_kept_parts(
@@ -308,7 +225,7 @@ def _better(
     if engine.objective == "dasgupta":
         costs = [dasgupta_cost(tree, similarity, sample_weight=leaf_size) for tree in (found, start)]
     else:
-        costs = [engine.cost(tree) for tree in (found, start)]
+        costs = [engine.costs(tree).sum() for tree in (found, start)]
     return found if costs[0] < costs[1] else start
 
 

@@ -136,6 +136,15 @@ def contraction_loss(objective, weight, level, node, above):
     return apart - divergence_term(weight[node] + weight[above], level[node] + level[above])
 
 
+@njit(cache=True)
+def contraction_losses(parent, n_leaves, weight, level, objective):
+    """What contracting each internal node but the root into its parent costs."""
+    losses = np.empty(parent.shape[0] - n_leaves - 1)
+    for node in range(n_leaves, parent.shape[0] - 1):
+        losses[node - n_leaves] = contraction_loss(objective, weight, level, node, parent[node])
+    return losses
+
+
 @inner
 def sift_up(keys, items, k):
     """Restore a binary min-heap after its entry k became smaller."""
