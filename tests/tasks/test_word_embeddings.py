@@ -74,14 +74,22 @@ def test_an_epoch_equals_plain_adagrad():
         np.testing.assert_allclose(a, b)
 
 
+def learn(seed):
+    return TreeGloVe(12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, random_state=seed).fit(text())
+
+
 @pytest.fixture(scope="module")
 def learned():
-    return TreeGloVe(12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, random_state=0).fit(text())
+    return learn(0)
 
 
-def test_words_of_a_topic_share_a_branch(learned):
-    topic_of = [next(k for k, topic in enumerate(TOPICS) if word in topic) for word in learned.words_]
-    assert dendrogram_purity(learned.tree_, topic_of) > 0.95
+def test_words_of_a_topic_share_a_branch():
+    purity = []
+    for seed in range(3):  # twelve words are few: one of them may go astray
+        model = learn(seed)
+        topic_of = [next(k for k, topic in enumerate(TOPICS) if word in topic) for word in model.words_]
+        purity.append(dendrogram_purity(model.tree_, topic_of))
+    assert np.median(purity) > 0.95 and min(purity) > 0.8
     assert set(learned.nearest("oak", 3)) == {"elm", "ash", "wood"}
     assert learned.tree_.name[:12].tolist() == learned.words_
 

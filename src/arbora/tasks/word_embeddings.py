@@ -33,7 +33,13 @@ from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 from arbora.hyperbolic.ghhc.objectives import RowGradient, ranking_cost
 from arbora.hyperbolic.ghhc.rows import BallPlacement, RowReader
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
-from arbora.hyperbolic.ghhc.train import TrainingPlan, TrainingState, margin_step, start
+from arbora.hyperbolic.ghhc.train import (
+    TrainingPlan,
+    TrainingState,
+    margin_step,
+    start,
+    update_candidates,
+)
 from arbora.tasks import _glove_kernels as kernels
 from arbora.tasks.wordnet import WordNet, judge
 from arbora.tree import Tree
@@ -220,7 +226,7 @@ class TreeGloVe(BaseEstimator):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive. Got {getattr(self, name)!r}.")
 
-    def _plan(self, seed: int, n_nodes: int) -> TrainingPlan:
+    def _plan(self, seed: int) -> TrainingPlan:
         return TrainingPlan(
             n_steps=self.tree_steps * self.n_epochs,
             batch_size=100,
@@ -230,7 +236,7 @@ class TreeGloVe(BaseEstimator):
             margin=0.3,
             margin_weight=0.01,
             margin_nodes=256,
-            n_candidates=None if n_nodes <= 512 else 128,
+            n_candidates="auto",
             optimizer="sgd",
             seed=seed,
         )
@@ -241,9 +247,9 @@ class TreeGloVe(BaseEstimator):
         points = placement(glove.vectors())
         if state is None:
             nodes = initial_nodes(points, self.n_internal, step_generator(seed, 2**32))
-            state = start(self._plan(seed, len(nodes)), nodes, placement)
+            state = start(self._plan(seed), nodes, placement)
         state.placement = placement
-        plan = self._plan(seed, len(state.table))
+        plan = self._plan(seed)
         sampler = TripleSampler(
             points.__getitem__, len(points), seed + state.step, 10, 2**14, self.tree_steps
         )
@@ -253,11 +259,12 @@ class TreeGloVe(BaseEstimator):
             triples = sampler.draw(0, plan.batch_size, rng)
             rows = sampler.rows[triples]
             current = placement(glove.vectors(rows.ravel())).reshape(*rows.shape, -1)
+            update_candidates(plan, state, current)
             result = ranking_cost(
                 state.table,
                 current,
                 temperature=plan.temperature,
-                n_candidates=plan.n_candidates,
+                n_candidates=state.n_candidates,
                 with_points=True,
             )
             mean = RowGradient(result.nodes.rows, result.nodes.values / plan.batch_size)

@@ -65,8 +65,9 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     pool_size : int, default 4096
         Rows among which neighbours are looked up; exact for data of at most so many rows.
     n_candidates : int, None or "auto", default "auto"
-        Nodes considered as ancestors of a triple: the nearest so many, None for all (exact). "auto" is exact
-        up to 512 nodes.
+        Nodes considered as ancestors of a triple: the nearest so many, None for all (exact). "auto" looks, every
+        500 steps, how many it takes to leave out no more than 1 % of the mass over ancestors, and considers all
+        where that is more than a quarter of them.
     norm : float in (0, 1], default 0.9
         Euclidean norm at which the data sits in the ball.
     projection : {None, "random", "learned"}
@@ -206,7 +207,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         n_steps = max(1, rows.shape[0] // self.batch_size) if rows.shape[0] >= 3 else 0
         # each chunk draws its pools afresh
         sampler = self._sampler(rows, state.placement, (seed + state.step) % 2**32)
-        plan = settings.plan(self, len(state.table), seed, state.step + n_steps, anneal=False)
+        plan = settings.plan(self, seed, state.step + n_steps, anneal=False)
         train(plan, state, sampler, rows.take)
         self._keep(state, seed)
         self._decode(rows)
@@ -248,7 +249,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             linkage=self.init_linkage,
             n_sweeps=self.init_sweeps,
         )
-        return start(settings.plan(self, len(nodes), seed, self.max_steps), nodes, placement)
+        return start(settings.plan(self, seed, self.max_steps), nodes, placement)
 
     def _first_placement(self, rows: RowReader, seed: int) -> BallPlacement:
         projection = first_projection(
@@ -278,9 +279,9 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             )
         else:
             norm = settings.placed_norm(self, rows.dtype)
-            state = restore(settings.plan(self, len(stored["nodes"]), seed, self.max_steps), stored, norm)
+            state = restore(settings.plan(self, seed, self.max_steps), stored, norm)
         n_steps = self.max_steps if rows.shape[0] >= 3 else 0
-        plan = settings.plan(self, len(state.table), seed, n_steps)
+        plan = settings.plan(self, seed, n_steps)
         if self.projection is None or not state.step:
             placement = state.placement
             first = BallPlacement(placement.mean, placement.projection, placement.norm)

@@ -10,6 +10,8 @@ so the gradient of a sum over points is one product of weights with points, plus
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,8 @@ import numpy as np
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable, depths, gaps
 from arbora.hyperbolic.ghhc.model import Ints
+
+PARALLEL_FROM = 200_000  # scores in a batch; fewer are done before another thread has woken up
 
 
 class RowGradient(NamedTuple):
@@ -85,8 +89,8 @@ def ranking_cost(
     if noise is None:
         noise = np.zeros(gap.shape, scores.dtype)
     point_depth = depths(flat).reshape(3, n_triples)
-    cost, towards, along, push = kernels.ranking_terms(
-        scores, gap, depth, point_gap, point_depth, noise, temperature, SMALLEST
+    cost, towards, along, push = _ranking_terms(
+        scores, gap, depth, point_gap, point_depth, noise, temperature
     )
     cost += 1.5 * (n_nodes - gap.shape[1])
     if restricted:
@@ -99,6 +103,26 @@ def ranking_cost(
     if with_points:
         by_points = _point_gradient(table, candidates, towards, push, scores, gap, point_gap, points)
     return RankingCost(cost, gradient, by_points)
+
+
+def _ranking_terms(scores, gap, depth, point_gap, point_depth, noise, temperature):
+    """What the kernel of this name computes, the triples shared among the cores where there is much to do."""
+    n_triples = scores.shape[1]
+    out = np.empty(n_triples), *(np.empty_like(scores) for _ in range(3))
+    smallest = scores.dtype.type(SMALLEST)
+    inputs = scores, gap, depth, point_gap, point_depth, noise, temperature, smallest
+
+    def compute(first: int, last: int) -> None:
+        kernels.ranking_terms(*inputs, first, last, *out)
+
+    n_parts = min(os.cpu_count() or 1, n_triples) if scores.size >= PARALLEL_FROM else 1
+    bounds = np.linspace(0, n_triples, n_parts + 1).astype(int)
+    if n_parts == 1:
+        compute(0, n_triples)
+    else:
+        with ThreadPoolExecutor(n_parts) as pool:
+            list(pool.map(compute, bounds[:-1], bounds[1:]))
+    return out
 
 
 def depth_slope(gap: Floats) -> Floats:

@@ -14,7 +14,6 @@ from arbora.hyperbolic.ghhc.train import TrainingPlan
 LINKAGES = ("ward", "average", "complete", "single", "centroid", "median")
 NORMS = ("centroid", "log")
 PROJECTIONS = (None, "random", "learned")
-EXACT_UP_TO, CANDIDATES = 512, 128  # nodes: fewer are all considered, of more the nearest to a triple
 MARGIN_NODES = 256  # children in a margin step
 _EDGE = {
     np.dtype(np.float64): 1e-7,
@@ -71,14 +70,7 @@ def placed_norm(model: Any, dtype: np.dtype) -> float:
     return min(float(model.norm), 1.0 - _EDGE[np.dtype(dtype)])
 
 
-def n_candidates(model: Any, n_nodes: int) -> int | None:
-    """Nodes considered for a triple, None for all."""
-    if model.n_candidates == "auto":
-        return None if n_nodes <= EXACT_UP_TO else CANDIDATES
-    return model.n_candidates
-
-
-def plan(model: Any, n_nodes: int, seed: int, n_steps: int, anneal: bool = True) -> TrainingPlan:
+def plan(model: Any, seed: int, n_steps: int, anneal: bool = True) -> TrainingPlan:
     """The training that the parameters describe."""
     return TrainingPlan(
         n_steps=n_steps,
@@ -89,7 +81,7 @@ def plan(model: Any, n_nodes: int, seed: int, n_steps: int, anneal: bool = True)
         margin=float(model.margin),
         margin_weight=float(model.margin_weight),
         margin_nodes=MARGIN_NODES,
-        n_candidates=n_candidates(model, n_nodes),
+        n_candidates=model.n_candidates,
         optimizer=model.optimizer,
         seed=seed,
         learn_projection=model.projection == "learned",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from arbora.errors import DivergedError, FormatError
+from arbora.hyperbolic.ghhc.candidates import choose_candidates
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM, node_parents, ranks
 from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
@@ -19,6 +20,7 @@ from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS, Optimiser
 from arbora.hyperbolic.ghhc.rows import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
 
+CHOOSE_EVERY = 500  # steps after which it is looked again how many nodes matter to a triple
 PROJECTION_SHARE = 0.05  # of the learning rate: how fast a learned projection follows
 
 
@@ -34,7 +36,7 @@ class TrainingPlan:
     margin: float
     margin_weight: float
     margin_nodes: int
-    n_candidates: int | None
+    n_candidates: int | str | None
     optimizer: str
     seed: int
     learn_projection: bool = False
@@ -50,6 +52,7 @@ class TrainingState:
     optimizer: Optimiser
     step: int = 0
     costs: list[float] = field(default_factory=list)
+    n_candidates: int | None = None  # nodes considered at present for a triple, None for all
 
 
 def start(plan: TrainingPlan, nodes: Floats, placement: BallPlacement) -> TrainingState:
@@ -108,13 +111,14 @@ def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
         raw = read_raw(rows)[place.ravel()]
         points = state.placement(raw).reshape(3, plan.batch_size, -1)
     table = state.table
+    update_candidates(plan, state, points)
     noise = _noise(plan, state, rng, len(table), points.dtype)
     result = ranking_cost(
         table,
         points,
         temperature=plan.temperature,
         noise=noise,
-        n_candidates=plan.n_candidates,
+        n_candidates=state.n_candidates,
         with_points=plan.learn_projection,
     )
     mean = RowGradient(result.nodes.rows, result.nodes.values / plan.batch_size)
@@ -122,6 +126,14 @@ def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
     if plan.learn_projection:
         _projection_step(plan, state, raw, result.points, rate)
     return float(result.cost.mean()) - 1.5 * len(table)  # 1.5 a node is the cost of deciding nothing
+
+
+def update_candidates(plan: TrainingPlan, state: TrainingState, points: Floats) -> None:
+    """Before a step on the triples `points` [3, B, d]: how many nodes to consider for each."""
+    if plan.n_candidates != "auto":
+        state.n_candidates = plan.n_candidates
+    elif state.step % CHOOSE_EVERY == 0:
+        state.n_candidates = choose_candidates(state.table, points, plan.temperature)
 
 
 def _projection_step(plan, state, raw, by_points, rate) -> None:
@@ -137,7 +149,7 @@ def _noise(plan, state, rng, n_nodes, dtype) -> Floats | None:
     strength = plan.noise * (annealed(state.step, plan.n_steps) if plan.anneal else 1.0)
     if strength <= 0:
         return None
-    width = n_nodes if plan.n_candidates is None else min(n_nodes, max(plan.n_candidates, 2))
+    width = n_nodes if state.n_candidates is None else min(n_nodes, max(state.n_candidates, 2))
     return (strength * rng.gumbel(size=(plan.batch_size, width))).astype(dtype)
 
 
@@ -171,6 +183,7 @@ def save_checkpoint(path: str | os.PathLike, state: TrainingState, name: str, se
     if state.placement.projection is not None:
         arrays["projection"] = state.placement.projection
     arrays |= {"name": name, "seed": seed, "step": state.step, "costs": np.array(state.costs)}
+    arrays["n_candidates"] = -1 if state.n_candidates is None else state.n_candidates
     arrays |= {"nodes": state.table.nodes, "mean": state.placement.mean}
     with open(partial, "wb") as file:
         np.savez(file, **arrays)
@@ -184,7 +197,7 @@ def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
     try:
         with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             stored = {key: file[key] for key in file.files}
-        if not {"name", "seed", "step", "nodes", "mean", "costs"} <= stored.keys():
+        if not {"name", "seed", "step", "nodes", "mean", "costs", "n_candidates"} <= stored.keys():
             raise ValueError("arrays are missing")
     except Exception as error:
         raise FormatError(
@@ -205,4 +218,6 @@ def restore(plan: TrainingPlan, stored: dict[str, np.ndarray], norm: float) -> T
         }
     )
     state.step, state.costs = int(stored["step"]), stored["costs"].tolist()
+    if stored["n_candidates"] >= 0:
+        state.n_candidates = int(stored["n_candidates"])
     return state
