@@ -83,7 +83,7 @@ def learned():
     return learn(0)
 
 
-def test_words_of_a_topic_share_a_branch():
+def test_words_of_a_topic_share_a_branch(learned):
     purity = []
     for seed in range(3):  # twelve words are few: one of them may go astray
         model = learn(seed)
