@@ -7,6 +7,7 @@ also respects the labels. Label propagation, which learns no tree, is the baseli
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from arbora.nn.hyperbolic_logistic import HyperbolicLogisticRegression
 from arbora.tree import Tree
 
 METHODS = ("two-step", "end-to-end", "label-propagation")
-_CLASSIFIER_RATE = 0.1
+_CLASSIFIER_RATE, _CLASSIFIER_STARTS = 0.1, 6
 _SLOWED = 0.05  # learning rate of the leaves at the end of joint training, as a share of that at its start
 
 
@@ -103,7 +104,8 @@ def classify(
     max_epochs : int, default=50
         Of the HypHC training that comes first.
     n_steps : int, default=600
-        Of the classifier on the embedding as it is; joint training (end-to-end) takes as many after that.
+        Of the classifier on the embedding as it is, after a third of that from each of six starts; joint training
+        (end-to-end) takes as many after that.
     batch_size : int, optional
         Triples a joint step. By default four a point, but at least 1,024.
     tree_weight : float, default=30.0
@@ -173,29 +175,52 @@ class _Joint:
         self._train = torch.as_tensor(split.train)
         self._judges = torch.as_tensor(split.validation if len(split.validation) else split.train)
         self._classifier = HyperbolicLogisticRegression(start.shape[1], int(codes.max()) + 1)
-        self._face_classes(start)
         self._best: tuple[float, Any] = (-1.0, None)
 
-    def _face_classes(self, points: torch.Tensor) -> None:
-        """Start every gyroplane at the origin, turned towards the labelled leaves of its class.
+    def train_classifier(self, n_steps: int) -> None:
+        """Minimise the cross-entropy of the training rows, leaves held fixed.
 
-        From random starts training often ends in a poor minimum, which two classes side by side may share.
+        Classes that lie side by side on the circle make many minima. So several starts go some of the way, and the
+        one with the least loss goes on.
         """
-        towards = torch.zeros_like(self._classifier.normal)
-        towards.index_add_(0, self._target[self._train], points[self._train])
+        placed = poincare.at_radius(self._points.detach()[self._train], self._radius)
+        tried = []
+        for towards in self._starts():
+            self._face(towards)
+            loss = self._descend(placed, n_steps // 3)
+            tried.append((loss, copy.deepcopy(self._classifier.state_dict())))
+        self._classifier.load_state_dict(min(tried, key=lambda found: found[0])[1])
+        self._descend(placed, n_steps)
+        self._remember()
+
+    def _starts(self) -> Iterator[torch.Tensor]:
+        """Where the gyroplanes of the classes may face: their labelled leaves on average, then one of them each."""
+        points, target = self._points.detach()[self._train], self._target[self._train]
+        mean = torch.zeros_like(self._classifier.normal).index_add_(0, target, points)
+        yield mean
+        rng = np.random.default_rng(0)
+        for _ in range(_CLASSIFIER_STARTS - 1):
+            order = torch.as_tensor(rng.permutation(len(target)))
+            one = mean.clone()
+            one[target[order]] = points[order]  # of several leaves of a class one stays
+            yield one
+
+    def _face(self, towards: torch.Tensor) -> None:
+        """Start every gyroplane at the origin, turned towards its class: random starts often end in poor minima."""
         with torch.no_grad():
             self._classifier.offset.zero_()
             self._classifier.normal.copy_(0.5 * torch.nn.functional.normalize(towards, eps=1e-9))
 
-    def train_classifier(self, n_steps: int) -> None:
-        """Minimise the cross-entropy of the training rows, leaves held fixed."""
+    def _descend(self, placed: torch.Tensor, n_steps: int) -> float:
+        """Steps of Adam on the classifier; returns its last loss."""
         optimizer = torch.optim.Adam(self._classifier.parameters(), lr=_CLASSIFIER_RATE)
-        placed = poincare.at_radius(self._points.detach()[self._train], self._radius)
+        loss = torch.tensor(np.inf)
         for _ in range(n_steps):
             optimizer.zero_grad()
-            cross_entropy(self._classifier(placed), self._target[self._train]).backward()
+            loss = cross_entropy(self._classifier(placed), self._target[self._train])
+            loss.backward()
             optimizer.step()
-        self._remember()
+        return float(loss.detach())
 
     def train_jointly(
         self,
