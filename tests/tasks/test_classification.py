@@ -53,7 +53,7 @@ def test_joint_training_in_more_dimensions_and_with_a_class_without_labels():
     split = split_rows(45)._replace(train=rows[:12], validation=rows[12:16], test=rows[16:])
     result = classify(X, y, split=split, dimension=3, **QUICK)
     assert result.embedding.shape == (45, 3)
-    assert result.test_accuracy > 0.9
+    assert result.test_accuracy > 0.8
 
 
 def test_split_is_a_partition_of_30_10_60():
