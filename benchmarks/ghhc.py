@@ -30,6 +30,7 @@ from arbora.tasks import multitask
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 RESULTS = Path(__file__).resolve().parent / "results"
 AUTHORS_CPU_SECONDS = 38.0  # the authors' TensorFlow code on zoo: 50,000 triples, 64 internal nodes
+STEPS = 5_000  # of the section scale
 SEEDS = range(5)
 
 
@@ -343,9 +344,29 @@ def run_words(quick):
     report("words", result)
 
 
+class StepClock:
+    """Callback that notes when every step ended."""
+
+    def __init__(self):
+        self.ends = []
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name == "step":
+            self.ends.append(time.perf_counter())
+
+    def seconds_a_step(self):
+        return (self.ends[-1] - self.ends[0]) / (len(self.ends) - 1)
+
+
 def run_scale(quick):
-    """A memory-mapped array of 1,300,000 by 128, 20,000 nodes, 5,000 steps of 100."""
-    n_rows, n_nodes, n_steps = (50_000, 2_000, 200) if quick else (1_300_000, 20_000, 5_000)
+    """A memory-mapped array of 1,300,000 by 128, 20,000 nodes, 5,000 steps of 100 (or as many as --steps says)."""
+    n_rows, n_nodes, n_steps = (50_000, 2_000, 200) if quick else (1_300_000, 20_000, STEPS)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.npy"
         rng = np.random.default_rng(0)
@@ -360,13 +381,14 @@ def run_scale(quick):
         del data
         mapped = np.load(path, mmap_mode="r")
         compile_kernels()
-        model = ab.GHHC(n_internal=n_nodes, max_steps=n_steps, random_state=0)
+        clock = StepClock()
+        model = ab.GHHC(n_internal=n_nodes, max_steps=n_steps, random_state=0).set_callbacks(clock)
         fitted, cpu, wall = timed(lambda: model.fit(mapped))
         rows = np.sort(rng.choice(n_rows, min(20_000, n_rows), replace=False))
         purity = dendrogram_purity(fitted.tree_over(mapped[rows]), label[rows])
     print(
         f"{n_rows} by 128 memory map, {n_nodes} nodes, {n_steps} steps: {wall / 60:.1f} min, "
-        f"{cpu / 60:.1f} CPU-min, peak {peak_megabytes():.0f} MB; "
+        f"{cpu / 60:.1f} CPU-min, {clock.seconds_a_step():.3f} s a step, peak {peak_megabytes():.0f} MB; "
         f"purity over {len(rows)} rows, 1000 classes: {purity:.3f}"
     )
     report(
@@ -387,15 +409,16 @@ SECTIONS = {
 
 
 def main():
+    global SEEDS, STEPS
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=5, help="runs of each method")
+    parser.add_argument("--steps", type=int, default=STEPS, help="steps of the section scale")
     options = parser.parse_args()
-    global SEEDS
-    SEEDS = range(options.seeds)
+    SEEDS, STEPS = range(options.seeds), options.steps
     for name in options.sections or [name for name in SECTIONS if name != "scale"]:
         SECTIONS[name](options.quick)
 
