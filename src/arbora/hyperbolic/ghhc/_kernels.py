@@ -7,152 +7,6 @@ import math
 import numpy as np
 from numba import njit
 
-from arbora.tree._kernels import inner
-
-NEGLIGIBLE = 60.0  # a logit so far below the largest has no mass in double precision
-NEARLY_ZERO = 0.03  # where the series of the logistic function is exact to the last digits
-
-
-@inner
-def measure(scores, node_depth, point_gap, point_depth, t, smallest, distance, stretch, penalty):
-    """Distances of a triple's points to its candidates, ``sqrt(q (1 + q))``, and penalties of Eq. 3."""
-    one, two, zero = scores.dtype.type(1), scores.dtype.type(2), scores.dtype.type(0)
-    for p in range(3):
-        share, depth = one / point_gap[p, t], point_depth[p, t]
-        for n in range(scores.shape[2]):
-            ratio = max(scores[p, t, n] * share, smallest)
-            root = math.sqrt(ratio * (one + ratio))
-            stretch[p, n] = root
-            distance[p, n] = math.log1p(two * (ratio + root))  # = 2 arsinh(sqrt(ratio))
-            penalty[p, n] = one + max(node_depth[t, n] - depth, zero)
-
-
-@inner
-def weigh_ancestors(distance, penalty, noise, t, temperature, pair, triple, far_pair, far_triple):
-    """Masses of the LCA distributions of the pair and of the triple (Eq. 12-14), and their farthest points."""
-    n_candidates = pair.shape[0]
-    best, top_pair, top_triple = 0, -np.inf, -np.inf
-    for n in range(n_candidates):
-        d_i = distance[0, n] * penalty[0, n]
-        d_j = distance[1, n] * penalty[1, n]
-        d_k = distance[2, n] * penalty[2, n]
-        far_pair[n] = 0 if d_i >= d_j else 1
-        largest = max(d_i, d_j)
-        far_triple[n] = far_pair[n] if largest >= d_k else 2
-        pair[n] = noise[t, n] - largest / temperature
-        triple[n] = noise[t, n] - max(largest, d_k) / temperature
-        if pair[n] > top_pair:
-            best, top_pair = n, pair[n]
-    for n in range(n_candidates):
-        if n != best:
-            top_triple = max(top_triple, triple[n])
-    triple[best] = -np.inf
-    to_masses(pair, top_pair)
-    to_masses(triple, top_triple)
-
-
-@inner
-def to_masses(logits, top):
-    """Turn logits into probabilities, in place; all zero where no logit is finite."""
-    total = 0.0
-    for n in range(logits.shape[0]):
-        below = logits[n] - top
-        logits[n] = math.exp(below) if below > -NEGLIGIBLE else 0.0
-        total += logits[n]
-    if total > 0.0:
-        for n in range(logits.shape[0]):
-            logits[n] /= total
-
-
-@inner
-def logistic(x):
-    """The logistic function and its derivative; by their series near 0, where nearly all nodes are."""
-    if abs(x) < NEARLY_ZERO:
-        square = x * x
-        return (
-            0.5 + x * (0.25 - square * (1.0 / 48.0 - square / 480.0)),
-            0.25 - square * (1.0 / 16.0 - square / 96.0),
-        )
-    value = 1.0 / (1.0 + math.exp(-x))
-    return value, value * (1.0 - value)
-
-
-@njit(cache=True, nogil=True)
-def ranking_terms(
-    scores,
-    node_gap,
-    node_depth,
-    point_gap,
-    point_depth,
-    noise,
-    temperature,
-    smallest,
-    first,
-    last,
-    cost,
-    towards,
-    along,
-    push,
-):
-    """Ranking cost (Eq. 15) of the triples first .. last - 1 and its derivatives, over the given candidates.
-
-    Parameters
-    ----------
-    scores : float[3, B, K]
-        ``|x - z|² / (1 - |z|²)`` for the points i, j, k of a triple and its K candidates.
-    node_gap, node_depth : float[B, K]
-        ``1 - |z|²`` and the hyperbolic norm of the candidates.
-    point_gap, point_depth : float[3, B]
-        The same of the points.
-    noise : float[B, K]
-        Added to the logits of both LCA distributions (zeros: no exploration).
-    cost : float64[B]
-        Written.
-    towards, along : float[3, B, K]
-        Written. A point x adds ``along * z - towards * x`` to the gradient of node z.
-    push : float[3, B, K]
-        Written. Derivative by the hyperbolic norm of the node through the penalty (by that of the point: its
-        negative).
-    """
-    n_candidates = scores.shape[2]
-    distance = np.empty((3, n_candidates), scores.dtype)
-    stretch = np.empty((3, n_candidates), scores.dtype)
-    penalty = np.empty((3, n_candidates), scores.dtype)
-    pair, triple, pull = np.empty(n_candidates), np.empty(n_candidates), np.empty(n_candidates)
-    lift = np.empty((3, n_candidates))
-    far_pair = np.empty(n_candidates, dtype=np.int64)
-    far_triple = np.empty(n_candidates, dtype=np.int64)
-    for t in range(first, last):
-        measure(scores, node_depth, point_gap, point_depth, t, smallest, distance, stretch, penalty)
-        weigh_ancestors(distance, penalty, noise, t, temperature, pair, triple, far_pair, far_triple)
-        cost[t], mean_pair, mean_triple = 0.0, 0.0, 0.0
-        for n in range(n_candidates):
-            change = pair[n] - triple[n]
-            pull[n] = 0.0
-            for p in range(3):
-                sign = -1.0 if p == 2 else 1.0
-                dissimilarity = distance[p, n] * penalty[p, n]
-                value, slope = logistic(sign * dissimilarity * change)
-                cost[t] += value
-                lift[p, n] = sign * slope * change
-                pull[n] += sign * slope * dissimilarity
-            mean_pair += pull[n] * pair[n]
-            mean_triple += pull[n] * triple[n]
-        for n in range(n_candidates):
-            # softmax backwards; the maximum of Eq. 12 and 14 passes it to the farthest of the points
-            lift[far_pair[n], n] -= pair[n] * (pull[n] - mean_pair) / temperature
-            lift[far_triple[n], n] += triple[n] * (pull[n] - mean_triple) / temperature
-            gap = node_gap[t, n]
-            for p in range(3):
-                weight = 2.0 * lift[p, n] * penalty[p, n] / (point_gap[p, t] * gap * stretch[p, n])
-                towards[p, t, n] = weight
-                along[p, t, n] = weight * (1.0 + max(scores[p, t, n], 0.0))
-                push[p, t, n] = 0.0
-                if penalty[p, n] > 1.0:
-                    push[p, t, n] = lift[p, n] * distance[p, n]
-                    outwards = 2.0 / (gap * math.sqrt(max(1.0 - gap, smallest)))  # of the norm, times z
-                    along[p, t, n] += push[p, t, n] * outwards
-
 
 @njit(cache=True)
 def nearest_candidates(scores, n_candidates):
@@ -215,8 +69,8 @@ def take_candidates(scores, candidates):
 def scatter_gradient(candidates, towards, along, points, nodes, position, n_rows):
     """Euclidean gradient of the touched nodes: float[n_rows, d].
 
-    A point x adds ``along * z - towards * x`` to the gradient of a candidate z; `position` is the row of a
-    node.
+    A point x adds ``-towards * x`` to the gradient of a candidate z, its triple ``along * z``; `position` is the
+    row of a node.
     """
     dimension = nodes.shape[1]
     n_triples, n_candidates = candidates.shape
@@ -228,9 +82,9 @@ def scatter_gradient(candidates, towards, along, points, nodes, position, n_rows
             node = candidates[t, c]
             row = position[node]
             source[row] = node
+            scale[row] += along[t, c]
             for p in range(3):
                 weight = towards[p, t, c]
-                scale[row] += along[p, t, c]
                 if weight != 0.0:
                     for k in range(dimension):
                         gradient[row, k] -= weight * points[p, t, k]

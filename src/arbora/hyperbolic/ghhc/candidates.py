@@ -33,7 +33,7 @@ def choose_candidates(table: NodeTable, points: Floats, temperature: float) -> i
         return None
     points = points[:, :LOOKED_AT]
     masses = lca_distributions(table, points, temperature)
-    scores = _scores(table, points)
+    scores = table.scores(points)
     for n_candidates in CHOICES:
         if n_candidates > WORTHWHILE_SHARE * len(table):
             break
@@ -46,11 +46,7 @@ def left_out_mass(
     table: NodeTable, points: Floats, temperature: float, n_candidates: int
 ) -> tuple[float, float]:
     """Mean mass of the LCA distributions of pairs and of triples beyond the nearest nodes."""
-    return _left_out(_scores(table, points), lca_distributions(table, points, temperature), n_candidates)
-
-
-def _scores(table: NodeTable, points: Floats) -> Floats:
-    return table.scores(points.reshape(-1, points.shape[2])).reshape(3, points.shape[1], len(table))
+    return _left_out(table.scores(points), lca_distributions(table, points, temperature), n_candidates)
 
 
 def _left_out(scores: Floats, masses: tuple[Floats, Floats], n_candidates: int) -> tuple[float, float]:

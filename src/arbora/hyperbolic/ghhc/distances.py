@@ -66,8 +66,9 @@ class NodeTable:
         self._table[rows, -1] = 1.0 / gap
 
     def scores(self, points: Floats) -> Floats:
-        """``|x - z|² / (1 - |z|²)``, ordering the nodes around a point as the distance does: float[N, M]."""
-        return lifted(points) @ self._table.T
+        """``|x - z|² / (1 - |z|²)``, ordering the nodes around a point as the distance does: float[..., M]."""
+        flat = points.reshape(-1, points.shape[-1])
+        return (lifted(flat) @ self._table.T).reshape(*points.shape[:-1], len(self))
 
     def ratios(self, points: Floats) -> Floats:
         """``|x - z|² / ((1 - |x|²)(1 - |z|²))``, never below `SMALLEST`: float[N, M]."""

@@ -10,17 +10,14 @@ so the gradient of a sum over points is one product of weights with points, plus
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from arbora.hyperbolic.ghhc import _kernels as kernels
-from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable, depths, gaps
+from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable
 from arbora.hyperbolic.ghhc.model import Ints
-
-PARALLEL_FROM = 200_000  # scores in a batch; fewer are done before another thread has woken up
+from arbora.hyperbolic.ghhc.ranking import Considered, RankingTerms, consider, depth_slope, ranking_terms
 
 
 class RowGradient(NamedTuple):
@@ -73,61 +70,18 @@ def ranking_cost(
     >>> bool(ranking_cost(table, good).cost < ranking_cost(table, bad).cost)
     True
     """
-    n_triples, n_nodes = points.shape[1], len(table)
-    flat = points.reshape(3 * n_triples, -1)
-    point_gap = gaps(flat).reshape(3, n_triples)
-    scores = table.scores(flat).reshape(3, n_triples, n_nodes)
-    restricted = n_candidates is not None and n_candidates < n_nodes
-    candidates = None
-    if n_candidates is not None and restricted:
-        candidates = kernels.nearest_candidates(scores, max(n_candidates, 2))
-        scores = kernels.take_candidates(scores, candidates)
-        gap, depth = table.gap[candidates], table.depth[candidates]
+    n_nodes = len(table)
+    batch, candidates = consider(table, points, n_candidates, noise)
+    terms = ranking_terms(batch, temperature)
+    cost = terms.cost + 1.5 * (n_nodes - batch.noise.shape[1])
+    if candidates is not None:
+        gradient = _sparse_gradient(table, candidates, terms.towards, terms.along, points)
     else:
-        gap = np.broadcast_to(table.gap, (n_triples, n_nodes))
-        depth = np.broadcast_to(table.depth, (n_triples, n_nodes))
-    if noise is None:
-        noise = np.zeros(gap.shape, scores.dtype)
-    point_depth = depths(flat).reshape(3, n_triples)
-    cost, towards, along, push = _ranking_terms(
-        scores, gap, depth, point_gap, point_depth, noise, temperature
-    )
-    cost += 1.5 * (n_nodes - gap.shape[1])
-    if restricted:
-        gradient = _sparse_gradient(table, candidates, towards, along, points)
-    else:
-        values = along.sum(axis=(0, 1))[:, None] * table.nodes
-        values -= towards.reshape(len(flat), n_nodes).T @ flat
+        values = terms.along.sum(axis=0)[:, None] * table.nodes
+        values -= terms.towards.reshape(-1, n_nodes).T @ points.reshape(-1, points.shape[2])
         gradient = RowGradient(np.arange(n_nodes), values)
-    by_points = None
-    if with_points:
-        by_points = _point_gradient(table, candidates, towards, push, scores, gap, point_gap, points)
+    by_points = _point_gradient(table, candidates, batch, terms, points) if with_points else None
     return RankingCost(cost, gradient, by_points)
-
-
-def _ranking_terms(scores, gap, depth, point_gap, point_depth, noise, temperature):
-    """What the kernel of this name computes, the triples shared among the cores where there is much to do."""
-    n_triples = scores.shape[1]
-    out = np.empty(n_triples), *(np.empty_like(scores) for _ in range(3))
-    smallest = scores.dtype.type(SMALLEST)
-    inputs = scores, gap, depth, point_gap, point_depth, noise, temperature, smallest
-
-    def compute(first: int, last: int) -> None:
-        kernels.ranking_terms(*inputs, first, last, *out)
-
-    n_parts = min(os.cpu_count() or 1, n_triples) if scores.size >= PARALLEL_FROM else 1
-    bounds = np.linspace(0, n_triples, n_parts + 1).astype(int)
-    if n_parts == 1:
-        compute(0, n_triples)
-    else:
-        with ThreadPoolExecutor(n_parts) as pool:
-            list(pool.map(compute, bounds[:-1], bounds[1:]))
-    return out
-
-
-def depth_slope(gap: Floats) -> Floats:
-    """``∂(2 artanh |z|)/∂z`` divided by z: ``2 / ((1 - |z|²) |z|)``, finite at the origin."""
-    return 2.0 / (gap * np.sqrt(np.maximum(1.0 - gap, SMALLEST)))
 
 
 def _sparse_gradient(table, candidates, towards, along, points) -> RowGradient:
@@ -137,15 +91,17 @@ def _sparse_gradient(table, candidates, towards, along, points) -> RowGradient:
     return RowGradient(rows, values)
 
 
-def _point_gradient(table, candidates, towards, push, scores, gap, point_gap, points) -> Floats:
+def _point_gradient(table, candidates, batch: Considered, terms: RankingTerms, points) -> Floats:
     """By symmetry ``∂d/∂x = s ((1 + |x - z|²/(1 - |x|²)) x - z)``."""
-    along = (towards * (1.0 + scores * gap / point_gap[:, :, None])).sum(axis=2)
-    along -= push.sum(axis=2) * depth_slope(point_gap)
+    along = (terms.towards * (1.0 + batch.scores * batch.node_gap / batch.point_gap)).sum(
+        axis=2, keepdims=True
+    )
+    along -= terms.lowered[:, :, None] * depth_slope(batch.point_gap)
     if candidates is None:
-        pulled = towards @ table.nodes
+        pulled = terms.towards @ table.nodes
     else:
-        pulled = np.einsum("ptc,tcd->ptd", towards, table.nodes[candidates], optimize=True)
-    return along[:, :, None] * points - pulled
+        pulled = np.einsum("ptc,tcd->ptd", terms.towards, table.nodes[candidates], optimize=True)
+    return along * points - pulled
 
 
 def margin_cost(table: NodeTable, children: Ints, parents: Ints, margin: float) -> tuple[float, RowGradient]:

@@ -150,7 +150,8 @@ def _noise(plan, state, rng, n_nodes, dtype) -> Floats | None:
     if strength <= 0:
         return None
     width = n_nodes if state.n_candidates is None else min(n_nodes, max(state.n_candidates, 2))
-    return (strength * rng.gumbel(size=(plan.batch_size, width))).astype(dtype)
+    uniform = rng.random((plan.batch_size, width), dtype=dtype)
+    return -strength * np.log(-np.log(np.maximum(uniform, np.finfo(dtype).tiny)))
 
 
 def margin_step(plan: TrainingPlan, state: TrainingState, rng, rate: float, limit: float) -> None:

@@ -1,0 +1,177 @@
+"""The ranking cost of gHHC (Eq. 15) and its derivatives, over the nodes considered for each triple.
+
+Plain NumPy, whose square roots, inverse hyperbolic sines and exponentials run in vector registers: about three
+times as fast as the same in compiled loops. Triples are taken in blocks that stay in the cache, shared among the cores.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from arbora.hyperbolic.ghhc import _kernels as kernels
+from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable, depths, gaps
+from arbora.hyperbolic.ghhc.model import Ints
+
+BLOCK = 240_000  # scores worked on at a time: the arrays over them stay in the cache
+
+
+class Considered(NamedTuple):
+    """Triples (i, j, k) against the K nodes considered for each.
+
+    Attributes
+    ----------
+    scores : float[3, B, K]
+        ``|x - z|² / (1 - |z|²)`` for the points of a triple and its nodes.
+    node_gap, node_depth : float[B, K]
+        ``1 - |z|²`` and the hyperbolic norm of the nodes.
+    point_gap, point_depth : float[3, B, 1]
+        The same of the points.
+    noise : float[B, K]
+        Added to the logits of both LCA distributions.
+    """
+
+    scores: Floats
+    node_gap: Floats
+    node_depth: Floats
+    point_gap: Floats
+    point_depth: Floats
+    noise: Floats
+
+    def of_triples(self, rows: slice) -> Considered:
+        """The part of some triples."""
+        scores, *nodes, point_gap, point_depth, noise = self
+        return Considered(
+            scores[:, rows],
+            *(each[rows] for each in nodes),
+            point_gap[:, rows],
+            point_depth[:, rows],
+            noise[rows],
+        )
+
+
+def consider(
+    table: NodeTable, points: Floats, n_candidates: int | None, noise: Floats | None
+) -> tuple[Considered, Ints | None]:
+    """The triples `points` [3, B, d] against all nodes, or the `n_candidates` nearest; and which these are."""
+    scores, n_triples = table.scores(points), points.shape[1]
+    candidates = None
+    if n_candidates is not None and n_candidates < len(table):
+        candidates = kernels.nearest_candidates(scores, max(n_candidates, 2))
+        scores = kernels.take_candidates(scores, candidates)
+        nodes = table.gap[candidates], table.depth[candidates]
+    else:
+        nodes = tuple(np.broadcast_to(each, (n_triples, len(table))) for each in (table.gap, table.depth))
+    if noise is None:
+        noise = np.zeros(scores.shape[1:], scores.dtype)
+    return Considered(scores, *nodes, gaps(points)[..., None], depths(points)[..., None], noise), candidates
+
+
+class RankingTerms(NamedTuple):
+    """Cost of every triple, float[B], and what its derivatives are made of.
+
+    A point x adds ``-towards * x`` to the gradient of a node z, and its triple ``along * z``. `lowered` is the
+    derivative by the hyperbolic norm of each point, through the penalties, with the sign turned.
+    """
+
+    cost: Floats
+    towards: Floats  # [3, B, K]
+    along: Floats  # [B, K]
+    lowered: Floats  # [3, B]
+
+
+def ranking_terms(batch: Considered, temperature: float) -> RankingTerms:
+    """Ranking cost of all triples and its derivatives."""
+    _, n_triples, n_nodes = batch.scores.shape
+    step = max(1, BLOCK // (3 * n_nodes))
+    starts = range(0, n_triples, step)
+    if len(starts) == 1:
+        return _block_terms(batch, temperature)
+    scores = batch.scores
+    out = RankingTerms(
+        np.empty(n_triples), np.empty_like(scores), np.empty_like(scores[0]), np.empty_like(scores[:, :, 0])
+    )
+
+    def compute(first: int) -> None:
+        rows = slice(first, first + step)
+        found = _block_terms(batch.of_triples(rows), temperature)
+        out.cost[rows], out.along[rows] = found.cost, found.along
+        out.towards[:, rows], out.lowered[:, rows] = found.towards, found.lowered
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(starts))) as pool:
+        list(pool.map(compute, starts))
+    return out
+
+
+def _block_terms(batch: Considered, temperature: float) -> RankingTerms:
+    ratio = np.maximum(batch.scores / batch.point_gap, batch.scores.dtype.type(SMALLEST))
+    distance = 2.0 * np.arcsinh(np.sqrt(ratio))
+    excess = _excess(batch)
+    dissimilarity = distance if excess is None else distance * (1.0 + excess)  # Eq. 3
+    pair, triple = _ancestors(dissimilarity, batch.noise, temperature)
+    change = pair - triple
+    half = np.tanh(0.5 * change * dissimilarity)  # 2 σ - 1, to the last digits where σ is nearly a half
+    slope = 0.25 - 0.25 * half * half
+    slope[2] *= -1.0  # the points i and j should be near the LCA of the pair, k far from it
+    lift = slope * change
+    _add_softmax_backwards(
+        lift, dissimilarity, pair, triple, (slope * dissimilarity).sum(axis=0), temperature
+    )
+    towards = 2.0 * lift / (batch.point_gap * batch.node_gap * np.sqrt(ratio * (1.0 + ratio)))
+    lowered = np.zeros_like(ratio[:, :, 0])
+    if excess is not None:
+        towards *= 1.0 + excess
+        push = (excess > 0) * lift * distance
+        lowered = push.sum(axis=2)
+    along = (towards * (1.0 + batch.scores)).sum(axis=0)
+    if excess is not None:
+        along += push.sum(axis=0) * depth_slope(batch.node_gap)
+    by_point = half.sum(axis=2, dtype=np.float64)
+    cost = 1.5 * ratio.shape[2] + 0.5 * (by_point[0] + by_point[1] - by_point[2])
+    return RankingTerms(cost, towards, along, lowered)
+
+
+def _excess(batch: Considered) -> Floats | None:
+    """By how much the norms of nodes exceed those of points; None where none does, as in training by `GHHC`."""
+    if batch.node_depth.max() <= batch.point_depth.min():
+        return None
+    return np.maximum(batch.node_depth - batch.point_depth, 0.0)
+
+
+def _ancestors(dissimilarity: Floats, noise: Floats, temperature: float) -> tuple[Floats, Floats]:
+    """LCA distributions of the pair and of the triple (Eq. 12–14); no mass where no node is left for the triple."""
+    farther = np.maximum(dissimilarity[0], dissimilarity[1])
+    pair = noise - farther / temperature
+    triple = noise - np.maximum(farther, dissimilarity[2]) / temperature
+    np.put_along_axis(triple, pair.argmax(axis=1)[:, None], -np.inf, axis=1)
+    return _softmax(pair), _softmax(triple) if pair.shape[1] > 1 else np.zeros_like(pair)
+
+
+def _softmax(logits: Floats) -> Floats:
+    """In place."""
+    logits -= logits.max(axis=1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=1, keepdims=True)
+    return logits
+
+
+def _add_softmax_backwards(lift, dissimilarity, pair, triple, pull, temperature) -> None:
+    """Derivatives through the two distributions; the maxima of Eq. 12 and 14 pass them to the farthest point."""
+    by_pair, by_triple = (
+        mass * (pull - (pull * mass).sum(axis=1, keepdims=True)) / temperature for mass in (pair, triple)
+    )
+    i, j, k = dissimilarity
+    to_third = (k > np.maximum(i, j)) * by_triple
+    to_farther = by_triple - to_third - by_pair
+    to_first = (i >= j) * to_farther
+    lift[0] += to_first
+    lift[1] += to_farther - to_first
+    lift[2] += to_third
+
+
+def depth_slope(gap: Floats) -> Floats:
+    """``∂(2 artanh |z|)/∂z`` divided by z: ``2 / ((1 - |z|²) |z|)``, finite at the origin."""
+    return 2.0 / (gap * np.sqrt(np.maximum(1.0 - gap, SMALLEST)))
