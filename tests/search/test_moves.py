@@ -13,6 +13,7 @@ from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels
 from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree
 from arbora.search.budget import Budget
 from arbora.search.engines import FeatureEngine, GraphEngine
+from arbora.search.moves import Moves
 
 
 def cost_by_definition(tree, similarity, objective):
@@ -119,7 +120,7 @@ def test_after_sweeps_on_a_graph_the_cost_is_lower_and_the_cap_kept(tree, seed, 
         return
     engine = GraphEngine(graph, objective)
     cap = tree.n_internal if capped else None
-    found = engine.improve(tree, Budget(), n_internal=cap)
+    found = engine.improve(tree, Budget(), Moves(n_internal=cap))
     assert engine.costs(found).sum() <= engine.costs(tree).sum() + 1e-9
     np.testing.assert_allclose(
         engine.costs(found).sum(), cost_by_definition(found, graph, objective), atol=1e-9
@@ -132,7 +133,7 @@ def test_after_sweeps_on_features_the_cost_is_that_of_a_graph_of_all_pairs(tree,
     X = np.random.default_rng(seed).normal(size=(tree.n_leaves, 3))
     similarity = ab.similarity.cosine(X)
     cap = tree.n_internal if capped else None
-    found = FeatureEngine(similarity).improve(tree, Budget(), n_internal=cap)
+    found = FeatureEngine(similarity).improve(tree, Budget(), Moves(n_internal=cap))
     assert ab.metrics.dasgupta_cost(found, similarity) <= ab.metrics.dasgupta_cost(tree, similarity) + 1e-9
     assert not capped or found.n_internal <= tree.n_internal
 
@@ -164,5 +165,5 @@ def test_a_deep_chain_is_searched_without_trouble():
     rows = np.arange(n - 1)
     graph = ab.similarity.graph((rows, rows + 1, rng.random(n - 1)))
     start = chain(n)
-    found = GraphEngine(graph).improve(start, Budget(), max_sweeps=3)
+    found = GraphEngine(graph).improve(start, Budget(), Moves(max_sweeps=3))
     assert ab.metrics.dasgupta_cost(found, graph) < 0.1 * ab.metrics.dasgupta_cost(start, graph)

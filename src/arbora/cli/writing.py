@@ -15,7 +15,7 @@ import numpy as np
 from arbora.cli._console import plain
 from arbora.cli._exit import Unusable, Unwritable
 from arbora.tree import Tree
-from arbora.view._atomic import write_whole
+from arbora.tree.formats._whole import write_whole
 
 _TREE_SUFFIXES = {
     ".npz": "npz", ".nwk": "newick", ".newick": "newick", ".tree": "newick", ".tre": "newick",

@@ -7,11 +7,8 @@ better; so the model kept is the one whose decoded tree was best, and patience i
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -20,6 +17,9 @@ from arbora.probabilistic.batching import draw_batch, rows_of, with_rows
 from arbora.probabilistic.expected import decoded_loss, expected_step, sample_parents
 from arbora.probabilistic.sparse import EdgeDistribution, Model, binary_model, csr_from_parts, soft_step
 from arbora.probabilistic.start import tree_of_parents
+from arbora.tree.formats.npz import open_archive, write_archive
+
+MARKER = "arbora.fph"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,6 @@ def _step_on(graph, model, settings, rng):
 
 def save_checkpoint(path, progress: Progress) -> None:
     """Write everything training needs to go on; an earlier file stays whole until the new one is complete."""
-    path = Path(path)
     arrays = {
         "B": progress.model.B,
         "best_B": progress.best_model.B,
@@ -153,21 +152,15 @@ def save_checkpoint(path, progress: Progress) -> None:
     }
     for name, A in (("A", progress.model.A), ("best_A", progress.best_model.A)):
         arrays |= {f"{name}_ptr": A.indptr, f"{name}_col": A.indices, f"{name}_val": A.data}
-    unfinished = path.with_name(path.name + ".part")
-    with open(unfinished, "wb") as file:
-        np.savez(file, **arrays)
-    os.replace(unfinished, path)
+    write_archive(path, MARKER, arrays)
 
 
 def load_checkpoint(path, n_leaves: int) -> Progress:
     """Read what `save_checkpoint` wrote."""
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            saved = {key: file[key] for key in file.files}
-        progress = _progress_from(saved)
-    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as problem:
-        if isinstance(problem, FileNotFoundError):
-            raise
+        with open_archive(path, MARKER) as file:
+            progress = _progress_from({key: file[key] for key in file.files})
+    except FormatError as problem:
         raise FormatError(
             f"{path} is not a whole FPH checkpoint: {problem}. Delete it to start anew."
         ) from problem

@@ -134,15 +134,13 @@ def node_cost(objective, size, cross, spread, total):
     return -cross / total * np.log(cross * 2.0 * total / spread)
 
 
-@njit(cache=True)
-def node_costs(state, objective, total):
-    """What each node of a state adds to the objective."""
-    costs = np.zeros(state.nodes.shape[0])
-    for node in range(state.numbers[1], state.nodes.shape[0]):
-        if state.nodes[node].n_children > 0:
-            costs[node] = node_cost(
-                objective, state.nodes[node].size, state.nodes[node].cross, state.nodes[node].spread, total
-            )
+def node_costs(state: State, objective: int, total: float) -> np.ndarray:
+    """`node_cost` of each node of a state just made."""
+    size, cross, spread = (state.nodes[key] for key in ("size", "cross", "spread"))
+    if objective == DASGUPTA:
+        return size * cross
+    costs, counts = np.zeros(len(cross)), (cross > 0) & (spread > 0)
+    costs[counts] = -cross[counts] / total * np.log(cross[counts] * 2 * total / spread[counts])
     return costs
 
 

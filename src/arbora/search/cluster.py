@@ -89,7 +89,7 @@ def cluster(
     n_neighbors : int
         Neighbours of each point in the graph.
     restarts : int, optional
-        Rounds of squeezing and growing (see `refine`); by default 8 for up to 2,000 points, down to none.
+        Times the tree is shaken and improved anew (see `refine`); by default 8 for up to 2,000 points, down to none.
     max_seconds : float, optional
         Time budget of the refinement.
     n_jobs : int, optional

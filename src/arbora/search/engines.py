@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
 from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, node_costs, to_tree
 from arbora.search.budget import Budget
+from arbora.search.moves import Moves
 from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity, Similarity
 from arbora.tree import Tree
 from arbora.tree._edit import keep_internal
@@ -21,8 +21,6 @@ from arbora.tree._edit_kernels import DASGUPTA as DASGUPTA_LOSS
 from arbora.tree._edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
 from arbora.tree._edit_kernels import contract_greedily, contraction_losses
 
-CHUNKS_PER_SWEEP = 64  # kernel calls a sweep: how often the clock and Ctrl-C are looked at
-ALL_LOOKS = 2**62  # as many as it takes to be sure
 FEWEST_DOUBLED = (
     3  # edges or points that a perturbation counts double, by expectation, however small its share
 )
@@ -34,23 +32,8 @@ class Engine(Protocol):
 
     objective: str
 
-    def improve(
-        self,
-        tree: Tree,
-        budget: Budget,
-        *,
-        n_internal: int | None = None,
-        max_sweeps: int = 100,
-        max_size: float = np.inf,
-        rng: np.random.Generator | None = None,
-        certain: bool = True,
-        around: np.ndarray | None = None,
-        price: float = 0.0,
-    ) -> Tree:
-        """Move subtrees until no move helps (sure of it if `certain`), at first only those `around` given nodes.
-
-        `rng` shuffles the order of trying. Each internal node adds `price` to the objective.
-        """
+    def improve(self, tree: Tree, budget: Budget, moves: Moves | None = None) -> Tree:
+        """Move subtrees as `moves` says; by default until no single move helps."""
 
     def costs(self, tree: Tree) -> np.ndarray:
         """What each node of a tree adds to the objective, smaller is better."""
@@ -69,46 +52,6 @@ class Engine(Protocol):
 
     def contract(self, labels: np.ndarray, n_groups: int) -> Engine:
         """The engine whose points are groups of points that stay together."""
-
-
-def sweep_until_still(
-    regraft: Callable[[np.ndarray], int],
-    dirty: np.ndarray,
-    order: np.ndarray,
-    max_sweeps: int,
-    budget: Budget,
-    before_sweep: Callable[[], None] = lambda: None,
-    certain: bool = True,
-) -> None:
-    """Sweep over the subtrees whose surroundings changed; if `certain`, at last over all to be sure none moves."""
-    chunks = np.array_split(order, min(CHUNKS_PER_SWEEP, max(1, len(order) // 256)))
-    looked_at_all = True
-    n_looks = 0
-    try:
-        for sweep in range(max_sweeps):
-            n_moves = 0
-            before_sweep()
-            for chunk in chunks:
-                n_looks += int(dirty[chunk].sum())
-                n_moves += regraft(chunk)
-                share = _share_done(n_looks, int(dirty.sum()), len(order))
-                budget.show(f"sweep {sweep + 1}", share, f"{n_moves} moves")
-                if budget.is_over:
-                    return
-            if n_moves == 0:
-                if looked_at_all or not certain:
-                    return
-                dirty[:] = True
-            looked_at_all = n_moves == 0
-    except KeyboardInterrupt:
-        budget.interrupted = True
-
-
-def _share_done(n_looks: int, n_waiting: int, n_nodes: int) -> float:
-    """How far a search is, if subtrees still to look at go on causing as many others to be looked at as so far."""
-    n_caused = n_looks + n_waiting - n_nodes
-    growth = min(max(n_caused / max(n_looks, 1), 0.0), 0.8)
-    return n_looks / max(n_looks + n_waiting / (1 - growth), 1)
 
 
 class GraphEngine:
@@ -188,39 +131,25 @@ class GraphEngine:
         sizes = np.bincount(labels, weights=self.leaf_size, minlength=n_groups)
         return GraphEngine(GraphSimilarity(between, loops), self.objective, sizes, total=self.total)
 
-    def improve(
-        self,
-        tree: Tree,
-        budget: Budget,
-        *,
-        n_internal: int | None = None,
-        max_sweeps: int = 100,
-        max_size: float = np.inf,
-        rng: np.random.Generator | None = None,
-        certain: bool = True,
-        around: np.ndarray | None = None,
-        price: float = 0.0,
-        max_looks: int = ALL_LOOKS,
-    ) -> Tree:
-        """Move subtrees until no move helps; with fewer `max_looks` a subtree only looks near its place."""
+    def improve(self, tree: Tree, budget: Budget, moves: Moves | None = None) -> Tree:
+        """Move subtrees as `moves` says; by default until no single move helps."""
         if tree.n_leaves < 3:
             return tree
-        state = self.state(tree, n_internal)
+        moves = moves or Moves()
+        state = self.state(tree, moves.n_internal)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         can_stop_early = self._code == DASGUPTA and not self.graph.self_loops.any()
-        looks = max_looks if can_stop_early else 0
-        graph = self._arrays._replace(price=price)
+        looks = moves.max_looks if can_stop_early else 0
+        graph = self._arrays._replace(price=moves.price)
 
         def before_sweep() -> None:
             if can_stop_early:
                 gather_kernels.update_rise(state, work)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return graph_kernels.regraft(state, graph, work, subtrees, max_size, self._code, looks)[0]
+            return graph_kernels.regraft(state, graph, work, subtrees, moves.max_size, self._code, looks)[0]
 
-        _look_only(work.dirty, tree, around)
-        order = _order(len(state.nodes), rng)
-        sweep_until_still(regraft, work.dirty, order, max_sweeps, budget, before_sweep, certain)
+        moves.sweep_over(tree, regraft, work.dirty, budget, before_sweep)
         return to_tree(state, tree)
 
 
@@ -273,35 +202,23 @@ class FeatureEngine:
         )
         return FeatureEngine(rows, np.bincount(labels, weights=self.leaf_size, minlength=n_groups))
 
-    def improve(
-        self,
-        tree: Tree,
-        budget: Budget,
-        *,
-        n_internal: int | None = None,
-        max_sweeps: int = 100,
-        max_size: float = np.inf,
-        rng: np.random.Generator | None = None,
-        certain: bool = True,
-        around: np.ndarray | None = None,
-        price: float = 0.0,
-    ) -> Tree:
-        """Move subtrees until no move helps."""
+    def improve(self, tree: Tree, budget: Budget, moves: Moves | None = None) -> Tree:
+        """Move subtrees as `moves` says; by default until no single move helps."""
         if tree.n_leaves < 3:
             return tree
-        state = self.state(tree, n_internal)
+        moves = moves or Moves()
+        state = self.state(tree, moves.n_internal)
         n_nodes = len(state.nodes)
         features = feature_kernels.make_features(
             self.similarity.features, self.leaf_size, tree.parent, n_nodes
-        )._replace(price=price)
+        )._replace(price=moves.price)
         feature_kernels.fill_gaps(state, features, tree.n_leaves, tree.n_nodes)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return feature_kernels.regraft(state, features, work, stack, subtrees, max_size)[0]
+            return feature_kernels.regraft(state, features, work, stack, subtrees, moves.max_size)[0]
 
-        _look_only(work.dirty, tree, around)
-        sweep_until_still(regraft, work.dirty, _order(n_nodes, rng), max_sweeps, budget, certain=certain)
+        moves.sweep_over(tree, regraft, work.dirty, budget)
         return to_tree(state, tree)
 
 
@@ -328,15 +245,6 @@ def _what_contraction_sees(
     return nodes["cross"] / total, nodes["spread"] / (2 * total**2), SAMPLING_LOSS
 
 
-def _look_only(dirty: np.ndarray, tree: Tree, around: np.ndarray | None) -> None:
-    """Leave as dirty only the given nodes and their parents."""
-    if around is not None:
-        dirty[:] = False
-        dirty[around] = True
-        above = tree.parent[around]
-        dirty[above[above >= 0]] = True
-
-
 def symmetric_draw(row: np.ndarray, column: np.ndarray, seed: int, share: float) -> np.ndarray:
     """Whether each entry of a matrix is drawn, alike for (i, j) and (j, i): a hash of the pair decides.
 
@@ -347,10 +255,6 @@ def symmetric_draw(row: np.ndarray, column: np.ndarray, seed: int, share: float)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         code = (code ^ (code >> np.uint64(shift))) * np.uint64(factor)
     return (code ^ (code >> np.uint64(31))) < np.uint64(share * (2**64 - 2**11))
-
-
-def _order(n_nodes: int, rng: np.random.Generator | None) -> np.ndarray:
-    return np.arange(n_nodes) if rng is None else rng.permutation(n_nodes)
 
 
 def make_engine(similarity: Similarity, objective: str, leaf_size: np.ndarray | None = None) -> Engine:

@@ -9,10 +9,8 @@ costs less (Goloboff 1999 fuses the trees of a phylogeny so).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from arbora.tree import Tree
-from arbora.tree._kernels import sum_to_root
 
 RELATIVE_GAIN = 1e-12  # below is rounding
 
@@ -98,12 +96,16 @@ def _fill_room(is_taken: np.ndarray, gain: np.ndarray, nodes: np.ndarray, room: 
 def common_clades(first: Tree, second: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Nodes of the two trees with the same leaves below, pair by pair; leaves among them."""
     keys = np.random.default_rng(0).integers(0, 2**63, first.n_leaves, dtype=np.uint64)
-    clades = [
-        sum_to_root(tree.parent, np.append(keys, np.zeros(tree.n_internal, dtype=np.uint64)))
-        for tree in (first, second)
-    ]
+    clades = [_sums_below(tree, keys) for tree in (first, second)]
     _, here, there = np.intersect1d(clades[0], clades[1], assume_unique=True, return_indices=True)
     return here, there
+
+
+def _sums_below(tree: Tree, keys: np.ndarray) -> np.ndarray:
+    """Sum of the keys of the leaves below each node."""
+    total = np.zeros(tree.n_leaves + 1, dtype=keys.dtype)
+    np.cumsum(keys[tree.leaf_order], out=total[1:])
+    return total[tree.leaf_start + tree.sizes] - total[tree.leaf_start]
 
 
 def new_clades(tree: Tree, known: Tree) -> np.ndarray:
@@ -113,19 +115,15 @@ def new_clades(tree: Tree, known: Tree) -> np.ndarray:
     return np.flatnonzero(is_new)
 
 
-@njit(cache=True)
-def _nearest_at_or_above(parent, label):
-    for node in range(parent.shape[0] - 2, -1, -1):
-        if label[node] < 0:
-            label[node] = label[parent[node]]
-
-
 def nearest_at_or_above(parent: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """For every node, which of the given ones (among them the root) comes first on its way up."""
-    label = np.full(len(parent), -1)
+    above = parent.copy()
+    above[nodes] = nodes
+    while not np.array_equal(further := above[above], above):  # twice as far up each time
+        above = further
+    label = np.empty_like(parent)
     label[nodes] = np.arange(len(nodes))
-    _nearest_at_or_above(parent, label)
-    return label
+    return label[above]
 
 
 def _joined(first, second, here, there, near_first, near_second, is_taken):

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from arbora.search._block_kernels import slice_square
 from arbora.search.budget import Budget
 from arbora.search.engines import GraphEngine
+from arbora.search.moves import Moves
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
 
@@ -54,18 +55,15 @@ def improve_by_levels(
     if not budget.is_over:
         tree, engine, again = in_leaf_order(tree, engine)
         order = order[again]
-        improve = partial(
-            engine.improve,
-            tree,
-            budget,
-            max_sweeps=min(max_sweeps, TOP_SWEEPS),
+        moves = Moves(
             max_size=_size_cap(engine),
-            rng=rng,
-            certain=False,
             max_looks=LOOKS,
+            max_sweeps=min(max_sweeps, TOP_SWEEPS),
+            certain=False,
+            rng=rng,
         )
         with budget.portion(_PIECES_DONE, 1):
-            tree = budget.step(improve, rng)
+            tree = budget.step(partial(engine.improve, tree, budget, moves), rng)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return tree.restrict(back)
@@ -94,7 +92,7 @@ def improve_blocks(
     nodes = tree.cut_nodes(max_size=BLOCK)
     firsts, sizes = tree.leaf_start[nodes], tree.sizes[nodes]
     csr, loops = engine.graph.csr, engine.graph.self_loops
-    n_sweeps = min(max_sweeps, BLOCK_SWEEPS)
+    moves = Moves(max_size=_size_cap(engine), max_sweeps=min(max_sweeps, BLOCK_SWEEPS), certain=False)
     done = 0
 
     def improve_block(k: int) -> Tree:
@@ -107,9 +105,7 @@ def improve_blocks(
         inside = sp.csr_array((data, indices, indptr), shape=(high - low, high - low))
         graph = GraphSimilarity(inside, loops[low:high])
         local = GraphEngine(graph, engine.objective, engine.leaf_size[low:high], total=engine.total)
-        improved = local.improve(
-            part, _Quiet(budget), max_size=_size_cap(engine), max_sweeps=n_sweeps, certain=False
-        )
+        improved = local.improve(part, _Quiet(budget), moves)
         done += 1
         budget.show("blocks", done / len(nodes), f"{done} of {len(nodes)}")
         return improved
@@ -149,16 +145,8 @@ def improve_top(
     labels[tree.leaf_order] = _label_by_position(tree, nodes)
     heavy = engine.contract(labels, len(nodes))
     max_size = MOVED_AT_ONCE * piece * float(engine.leaf_size.mean())
-    top = heavy.improve(
-        top_over(tree, nodes),
-        budget,
-        max_sweeps=TOP_SWEEPS,
-        max_size=max_size,
-        rng=rng,
-        certain=False,
-        max_looks=LOOKS,
-    )
-    return with_top(tree, nodes, top)
+    moves = Moves(max_size=max_size, max_looks=LOOKS, max_sweeps=TOP_SWEEPS, certain=False, rng=rng)
+    return with_top(tree, nodes, heavy.improve(top_over(tree, nodes), budget, moves))
 
 
 def _label_by_position(tree: Tree, nodes: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from arbora.search import _feature_kernels as kernels
 from arbora.search._gather_kernels import Work, make_work
 from arbora.search._state import LINKS, NO_NODE, State, empty_nodes
 from arbora.search.budget import Budget
-from arbora.search.engines import sweep_until_still
+from arbora.search.moves import sweep_until_still
 from arbora.search.predict import labels_of_features
 from arbora.similarity.features import FeatureSimilarity, _cosine_features
 from arbora.tree import Tree

@@ -21,6 +21,7 @@ import numpy as np
 from arbora.search.budget import Budget
 from arbora.search.engines import Engine, GraphEngine
 from arbora.search.fuse import fuse, new_clades
+from arbora.search.moves import Moves
 from arbora.search.multilevel import LOOKS, improve_by_levels
 from arbora.tree import Tree
 
@@ -80,8 +81,8 @@ class Search:
             return improve_by_levels(
                 self.engine, tree, self.budget, n_jobs=n_jobs, max_sweeps=self.max_sweeps
             )
-        improve = partial(self.engine.improve, tree, self.budget, n_internal=cap, max_sweeps=self.max_sweeps)
-        return self.budget.step(improve, self.rng)
+        moves = Moves(n_internal=cap, max_sweeps=self.max_sweeps)
+        return self.budget.step(partial(self.engine.improve, tree, self.budget, moves), self.rng)
 
     def _restart(self, best: Tree, cap: int | None, share: float) -> Tree:
         """Shake the best tree, improve it, and take over what got better."""
@@ -98,10 +99,11 @@ class Search:
 
     def _improve_around(self, engine: Engine, tree: Tree, nodes: np.ndarray, **options: Any) -> Tree:
         """Until no move near these nodes helps, and near those that moved."""
-        if isinstance(engine, GraphEngine) and tree.n_leaves >= LARGE:
-            options["max_looks"] = LOOKS
         options = {"max_sweeps": self.max_sweeps} | options
-        return engine.improve(tree, self.budget, rng=self.rng, certain=False, around=nodes, **options)
+        if tree.n_leaves >= LARGE:
+            options["max_looks"] = LOOKS
+        moves = Moves(around=nodes, certain=False, rng=self.rng, **options)
+        return engine.improve(tree, self.budget, moves)
 
     def _draw_price(self, tree: Tree) -> float:
         return self.engine.price_of_node(tree) * PRICE * float(np.exp(PRICE_SPREAD * self.rng.normal()))

@@ -8,12 +8,15 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from arbora.errors import FormatError
 from arbora.tree import Tree
+from arbora.tree.formats._whole import write_whole
+from arbora.tree.formats.npz import open_archive, write_archive
+
+MARKER = "arbora.search"
 
 
 class Steps:
@@ -47,7 +50,7 @@ class Steps:
             )
         self.seed = int(known["seed"])
         if not path.exists():
-            _replace(path, json.dumps(known).encode())
+            write_whole(path, json.dumps(known).encode())
 
     def take(
         self, compute: Callable[[], Tree], rng: np.random.Generator | None, is_whole: Callable[[], bool]
@@ -59,11 +62,9 @@ class Steps:
             return _read_step(path, rng)
         tree = compute()
         if is_whole():
-            unfinished = path.with_suffix(".part")
-            with open(unfinished, "wb") as file:
-                state = json.dumps(None if rng is None else rng.bit_generator.state)
-                np.savez(file, parent=tree.parent, n_leaves=tree.n_leaves, rng=np.array(state))
-            os.replace(unfinished, path)
+            state = json.dumps(None if rng is None else rng.bit_generator.state)
+            kept = {"parent": tree.parent, "n_leaves": tree.n_leaves, "rng": np.array(state)}
+            write_archive(path, MARKER, kept)
         return tree
 
 
@@ -93,12 +94,12 @@ def _values_of(part: Any) -> list[Any]:
 
 def _read_step(path: Path, rng: np.random.Generator | None) -> Tree:
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+        with open_archive(path, MARKER) as file:
             tree = Tree(file["parent"], int(file["n_leaves"]))
             state = json.loads(str(file["rng"]))
         if rng is not None:
             rng.bit_generator.state = state
-    except (KeyError, ValueError, TypeError, OSError, EOFError, BadZipFile) as problem:
+    except (FormatError, ValueError) as problem:
         raise FormatError(
             f"{path} is not a whole step of a search: {problem}. Delete it to repeat the step."
         ) from problem
@@ -113,9 +114,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as problem:
         raise FormatError(f"{path} is damaged ({problem}). Delete the folder to start anew.") from problem
     return known
-
-
-def _replace(path: Path, content: bytes) -> None:
-    unfinished = path.with_suffix(".part")
-    unfinished.write_bytes(content)
-    os.replace(unfinished, path)

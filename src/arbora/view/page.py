@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.tree import Tree
+from arbora.tree.formats._whole import write_whole
 from arbora.view import _kernels as kernels
-from arbora.view._atomic import write_whole
 from arbora.view._pack import pack
 from arbora.view.bundle import asset, script
 from arbora.view.content import Content

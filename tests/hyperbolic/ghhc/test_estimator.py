@@ -215,7 +215,7 @@ def test_an_interrupted_fit_continues_to_the_same_result(tmp_path, blobs, change
 def test_a_truncated_checkpoint_is_refused(tmp_path, blobs):
     path = tmp_path / "run.npz"
     path.write_bytes(b"PK\x03\x04 cut short")
-    with pytest.raises(FormatError, match="not a checkpoint"):
+    with pytest.raises(FormatError, match="not a whole checkpoint"):
         small(checkpoint=path).fit(blobs[0])
 
 

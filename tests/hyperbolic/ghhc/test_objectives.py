@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbora.hyperbolic.ghhc import _kernels as kernels
-from arbora.hyperbolic.ghhc import model
+from arbora.hyperbolic.ghhc import model, ranking
 from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.objectives import margin_cost, ranking_cost
 
@@ -49,6 +49,19 @@ def test_gradient_by_nodes_and_points_equals_finite_differences(seed):
 
     np.testing.assert_allclose(result.nodes.values, numerical(lambda z: cost(z=z), nodes), atol=2e-6)
     np.testing.assert_allclose(result.points, numerical(lambda x: cost(x=x), points), atol=2e-6)
+
+
+@pytest.mark.parametrize("n_candidates", [None, 5])
+def test_triples_taken_in_blocks_cost_what_they_do_together(monkeypatch, n_candidates):
+    points, nodes, rng = world(0, n_triples=11)
+    noise = rng.gumbel(size=(11, n_candidates or 7))
+    options = {"noise": noise, "n_candidates": n_candidates, "with_points": True}
+    together = ranking_cost(NodeTable(nodes), points, **options)
+    monkeypatch.setattr(ranking, "BLOCK", 3 * 7 * 2)
+    in_blocks = ranking_cost(NodeTable(nodes), points, **options)
+    np.testing.assert_array_equal(in_blocks.cost, together.cost)
+    np.testing.assert_array_equal(in_blocks.nodes.values, together.nodes.values)
+    np.testing.assert_array_equal(in_blocks.points, together.points)
 
 
 @given(st.integers(0, 10_000))

@@ -19,7 +19,9 @@ from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_
 from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS, Optimiser
 from arbora.hyperbolic.ghhc.rows import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
+from arbora.tree.formats.npz import open_archive, write_archive
 
+MARKER = "arbora.ghhc"
 CHOOSE_EVERY = 500  # steps after which it is looked again how many nodes matter to a triple
 PROJECTION_SHARE = 0.05  # of the learning rate: how fast a learned projection follows
 
@@ -177,18 +179,14 @@ def fingerprint(settings: dict, sample: Floats) -> str:
 
 
 def save_checkpoint(path: str | os.PathLike, state: TrainingState, name: str, seed: int) -> None:
-    """Write the state; the file is replaced in one move, so that a crash leaves the last one whole."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
+    """Write the state; a crash leaves the last one whole."""
     arrays: dict[str, Any] = {f"optimizer_{key}": value for key, value in state.optimizer.state().items()}
     if state.placement.projection is not None:
         arrays["projection"] = state.placement.projection
     arrays |= {"name": name, "seed": seed, "step": state.step, "costs": np.array(state.costs)}
     arrays["n_candidates"] = -1 if state.n_candidates is None else state.n_candidates
     arrays |= {"nodes": state.table.nodes, "mean": state.placement.mean}
-    with open(partial, "wb") as file:
-        np.savez(file, **arrays)
-    os.replace(partial, target)
+    write_archive(path, MARKER, arrays)
 
 
 def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
@@ -196,15 +194,12 @@ def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
     if not Path(path).exists():
         return None
     try:
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            stored = {key: file[key] for key in file.files}
-        if not {"name", "seed", "step", "nodes", "mean", "costs", "n_candidates"} <= stored.keys():
-            raise ValueError("arrays are missing")
-    except Exception as error:
+        with open_archive(path, MARKER) as file:
+            return {key: file[key] for key in file.files}
+    except FormatError as error:
         raise FormatError(
-            f"{path} is not a checkpoint of GHHC ({error}). Delete it to start anew."
+            f"{path} is not a whole checkpoint of GHHC ({error}). Delete it to start anew."
         ) from error
-    return stored
 
 
 def restore(plan: TrainingPlan, stored: dict[str, np.ndarray], norm: float) -> TrainingState:

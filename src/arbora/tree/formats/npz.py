@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ import numpy as np
 
 from arbora.errors import FormatError
 from arbora.tree._tree import Tree
+from arbora.tree.formats._whole import written_whole
 
 MARKER = "arbora.tree"
 VERSION = 1
@@ -46,18 +45,8 @@ def write(tree: Tree, path: str | PathLike[str]) -> None:
 
 def write_archive(path: str | PathLike[str], marker: str, arrays: dict[str, Any]) -> None:
     """Write arrays under a marker that `open_archive` checks, all or nothing."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **_header(marker, arrays), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files only their owner can read
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with written_whole(path) as file:
+        np.savez(file, allow_pickle=False, **_header(marker, arrays), **arrays)
 
 
 @contextmanager
@@ -93,13 +82,6 @@ def _check_marker(path: Path, file: Any, marker: str) -> None:
         raise FormatError(f"{path} has version {version}; this arbora reads up to {VERSION}. Update arbora.")
     if int(file["n_arrays"]) != len(file.files) - len(_header(marker, {})):
         raise FormatError(f"{path} is damaged: it was saved with {int(file['n_arrays'])} arrays.")
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def _arrays(tree: Tree) -> dict[str, Any]:
