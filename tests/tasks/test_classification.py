@@ -23,7 +23,7 @@ def test_clear_groups_are_classified_from_a_third_of_the_labels(method):
     assert result.test_accuracy > 0.9
     assert set(result.labels) <= {"red", "green", "blue"} and len(result.labels) == 45
     if method != "label-propagation":
-        assert result.embedding.shape == (45, 2)
+        assert result.embedding.shape == (45, 3)
         assert decode(result.embedding).same_topology(result.tree)
 
 
@@ -37,22 +37,33 @@ def test_training_sees_no_label_but_those_of_the_training_rows():
     assert np.isnan(first.validation_accuracy)
 
 
-def test_joint_training_moves_the_leaves_and_two_step_does_not():
+@pytest.mark.parametrize(("method", "heeds_labels"), [("two-step", False), ("end-to-end", True)])
+def test_labels_move_the_leaves_in_joint_training_only(method, heeds_labels):
     X, y = three_groups(noise=2.0)
-    joint, frozen = (classify(X, y, method, random_state=1, **QUICK) for method in ("end-to-end", "two-step"))
-    before = ab.HypHC(1, max_epochs=3, random_state=1).fit(X).embedding_
-    angle = lambda points: np.arctan2(points[:, 1], points[:, 0])  # noqa: E731
-    np.testing.assert_allclose(angle(frozen.embedding), angle(before), atol=1e-9)
-    again = classify(X, y, "end-to-end", random_state=1, **QUICK)
-    np.testing.assert_array_equal(joint.labels, again.labels)
+    split = split_rows(45, 1)._replace(validation=np.empty(0, dtype=np.int64))
+    other = np.roll(y, 1)
+    first, again, second = (
+        classify(X, labels, method, split=split, random_state=1, **QUICK).embedding
+        for labels in (y, y, other)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert np.array_equal(first, second) != heeds_labels
 
 
-def test_joint_training_in_more_dimensions_and_with_a_class_without_labels():
+def test_leaves_leave_the_circle_for_the_ball_they_are_trained_in():
+    X, y = three_groups(noise=2.0)
+    rows = classify(X, y, "two-step", **QUICK).embedding
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.tanh(3.0 / 2), rtol=1e-9)
+    assert np.abs(rows[:, 2]).max() > 0.2
+
+
+@pytest.mark.parametrize("dimension", [2, 4])
+def test_other_dimensions_and_a_class_without_labels(dimension):
     X, y = three_groups(noise=0.4)
     rows = np.random.default_rng(0).permutation(np.flatnonzero(y != "blue"))
     split = split_rows(45)._replace(train=rows[:12], validation=rows[12:16], test=rows[16:])
-    result = classify(X, y, split=split, dimension=3, **QUICK)
-    assert result.embedding.shape == (45, 3)
+    result = classify(X, y, split=split, dimension=dimension, **QUICK)
+    assert result.embedding.shape == (45, dimension)
     assert result.test_accuracy > 0.8
 
 
@@ -74,6 +85,7 @@ def test_propagation_follows_the_edges():
     ("arguments", "name"),
     [
         ({"method": "guess"}, "method"),
+        ({"dimension": 1}, "dimension"),
         ({"y": np.zeros(45)}, "two classes"),
         ({"y": np.zeros(7)}, "one label a point"),
     ],

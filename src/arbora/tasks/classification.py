@@ -1,8 +1,11 @@
 """Semi-supervised classification with HypHC embeddings (Sec. 6.4 of the paper).
 
 All points and their similarities are known, the labels of a few. *Two-step* learns the embedding first and a
-hyperbolic logistic regression on it afterwards; *end-to-end* trains both losses together, so that the tree
+hyperbolic logistic regression on it afterwards; *end-to-end* then trains both losses together, so that the tree
 also respects the labels. Label propagation, which learns no tree, is the baseline.
+
+The embedding is learned on the circle, where that is quick, and then in a ball of three dimensions from triples that
+mostly hold neighbours: on a circle a leaf cannot get past others to those it resembles.
 """
 
 from __future__ import annotations
@@ -27,7 +30,12 @@ from arbora.tree import Tree
 
 METHODS = ("two-step", "end-to-end", "label-propagation")
 _CLASSIFIER_RATE, _CLASSIFIER_STARTS = 0.1, 6
-_SLOWED = 0.05  # learning rate of the leaves at the end of joint training, as a share of that at its start
+_SLOWED = 0.05  # learning rate of the leaves at the end of a training, as a share of that at its start
+_LIFT = 0.1  # how far leaves leave the circle at first in each further dimension, relative to its radius
+_NEIGHBORS = 10  # of each point, that triples are drawn from
+
+
+Block = tuple[NDArray[np.int64], NDArray[np.float64]]  # triples and their similarities
 
 
 class Split(NamedTuple):
@@ -73,7 +81,7 @@ def classify(
     method: str = "end-to-end",
     *,
     split: Split | None = None,
-    dimension: int = 2,
+    dimension: int = 3,
     radius: float = 3.0,
     max_epochs: int = 50,
     n_steps: int = 600,
@@ -97,29 +105,29 @@ def classify(
     method : {"end-to-end", "two-step", "label-propagation"}
     split : Split, optional
         By default `split_rows` with `random_state`.
-    dimension : int, default=2
-        Of the ball.
+    dimension : int, default=3
+        Of the ball, at least 2.
     radius : float, default=3.0
         Hyperbolic distance of the points from the origin while they are classified.
     max_epochs : int, default=50
-        Of the HypHC training that comes first.
+        Of the HypHC training on the circle that comes first.
     n_steps : int, default=600
-        Of the classifier on the embedding as it is, after a third of that from each of six starts; joint training
-        (end-to-end) takes as many after that.
+        Of the leaves in the ball, then of the classifier on them (after a third of that from each of six starts), and
+        of joint training (end-to-end).
     batch_size : int, optional
-        Triples a joint step. By default four a point, but at least 1,024.
+        Triples a step of the leaves. By default four a point, but at least 1,024.
     tree_weight : float, default=30.0
-        Weight of HypHC's loss, per triple, beside the cross-entropy.
+        Weight of HypHC's loss, per triple, beside the cross-entropy in joint training.
     penalty : float, default=0.01
         Weight of the squared lengths of the classifier's normals in joint training, where leaves that follow
         every label would otherwise let them grow without end.
     learning_rate : float, default=0.1
-        Of the leaves in joint training; it falls to a twentieth.
+        Of the leaves; it falls to a twentieth.
     temperature : float, default=0.1
-        Of HypHC's loss in joint training.
+        Of HypHC's loss in the ball.
     neighbor_bias : float, default=0.95
-        Share of the triples of joint training that hold a pair of neighbours, so that leaves whose label is
-        known take those along that they resemble most.
+        Share of the triples that hold a pair of neighbours, so that leaves whose label is known take those along
+        that they resemble most.
     random_state : int
 
     Returns
@@ -143,23 +151,36 @@ def classify(
     if method == "label-propagation":
         found = propagate_labels(similarity, codes, split.train)
         return _scored(found, codes, classes, split, None, None)
-    options = {"max_epochs": max_epochs, "dimension": dimension, "random_state": random_state}
-    embedding = HypHC(1, **options).fit(similarity).embedding_
-    model = _Joint(embedding, codes, split, radius)
+    if dimension < 2:
+        raise ValueError(f"dimension must be at least 2. Got {dimension!r}.")
+    circle = HypHC(1, max_epochs=max_epochs, random_state=random_state).fit(similarity).embedding_
+    model = _Joint(_lifted(circle, dimension, random_state), codes, split, radius)
+    batch_size = max(1024, 4 * len(codes)) if batch_size is None else batch_size
+    drawn = {"neighbor_bias": neighbor_bias, "n_neighbors": _NEIGHBORS, "seed": random_state}
+    sampler = TripleSampler(similarity, n_steps * batch_size, **drawn)
+    how = _Descent(n_steps, tree_weight, penalty, learning_rate, temperature)
+    model.train_leaves(sampler.blocks(0, batch_size), how)
     model.train_classifier(n_steps)
     if method == "end-to-end":
-        batch_size = max(1024, 4 * len(codes)) if batch_size is None else batch_size
-        drawn = {"neighbor_bias": neighbor_bias, "n_neighbors": 10, "seed": random_state}
-        model.train_jointly(
-            TripleSampler(similarity, n_steps * batch_size, **drawn).blocks(0, batch_size),
-            n_steps,
-            tree_weight=tree_weight,
-            penalty=penalty,
-            rate=learning_rate,
-            temperature=temperature,
-        )
+        model.train_jointly(sampler.blocks(1, batch_size), how)
     points, found = model.outcome()
     return _scored(found, codes, classes, split, points, decode(points))
+
+
+def _lifted(circle: NDArray[np.float64], dimension: int, seed: int) -> NDArray[np.float64]:
+    """Points of a circle near it in a ball of more dimensions, off it at random so that they can pass each other."""
+    aside = np.random.default_rng(seed).normal(scale=_LIFT, size=(len(circle), dimension - 2))
+    return np.column_stack([circle, aside * np.linalg.norm(circle, axis=1, keepdims=True)])
+
+
+class _Descent(NamedTuple):
+    """How leaves are trained."""
+
+    n_steps: int
+    tree_weight: float
+    penalty: float
+    rate: float
+    temperature: float
 
 
 class _Joint:
@@ -222,36 +243,40 @@ class _Joint:
             optimizer.step()
         return float(loss.detach())
 
-    def train_jointly(
-        self,
-        blocks: Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]],
-        n_steps: int,
-        *,
-        tree_weight: float,
-        penalty: float,
-        rate: float,
-        temperature: float,
-    ) -> None:
+    def train_leaves(self, blocks: Iterator[Block], how: _Descent) -> None:
+        """Minimise HypHC's loss alone."""
+        for triples, weights in self._steps(blocks, how, []):
+            self._tree_loss(triples, weights, how.temperature).backward()
+
+    def train_jointly(self, blocks: Iterator[Block], how: _Descent) -> None:
         """Minimise cross-entropy and HypHC's loss together; leaves and classifier move.
 
         The classifier should have been trained on the embedding as it is: an untrained one would drag the
         labelled leaves away from those they resemble.
         """
-        leaves: dict[str, Any] = {"params": [self._points], "ball": True, "lr": rate}
-        planes = {"params": list(self._classifier.parameters()), "ball": False, "lr": _CLASSIFIER_RATE}
-        optimizer = RiemannianAdam([leaves, planes])
-        for step, (triples, weights) in zip(range(n_steps), blocks):
-            optimizer.param_groups[0]["lr"] = rate * _SLOWED ** (step / n_steps)
-            optimizer.zero_grad()
+        for step, (triples, weights) in enumerate(
+            self._steps(blocks, how, list(self._classifier.parameters()))
+        ):
+            if step == how.n_steps // 2:
+                self._remember()
             placed = poincare.at_radius(self._points[self._train], self._radius)
             loss = cross_entropy(self._classifier(placed), self._target[self._train])
-            loss = loss + penalty * self._classifier.normal.square().sum()
-            loss = loss + tree_weight * self._tree_loss(triples, weights, temperature)
+            loss = loss + how.penalty * self._classifier.normal.square().sum()
+            loss = loss + how.tree_weight * self._tree_loss(triples, weights, how.temperature)
             loss.backward()
-            optimizer.step()
-            if step == n_steps // 2:
-                self._remember()
         self._remember()
+
+    def _steps(self, blocks: Iterator[Block], how: _Descent, planes: list[Any]) -> Iterator[Block]:
+        """The triples of each step, for the caller to put a gradient on the leaves and `planes`, which then move."""
+        groups: list[dict[str, Any]] = [{"params": [self._points], "ball": True, "lr": how.rate}]
+        if planes:
+            groups.append({"params": planes, "ball": False, "lr": _CLASSIFIER_RATE})
+        optimizer = RiemannianAdam(groups)
+        for step, block in zip(range(how.n_steps), blocks):
+            optimizer.param_groups[0]["lr"] = how.rate * _SLOWED ** (step / how.n_steps)
+            optimizer.zero_grad()
+            yield block
+            optimizer.step()
 
     def _tree_loss(
         self, triples: NDArray[np.int64], weights: NDArray[np.float64], temperature: float
