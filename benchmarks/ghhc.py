@@ -221,7 +221,8 @@ def run_covtype(quick):
         print(
             f"covtype {n_rows} rows, seed {seed}: {run['purity']:.4f} (paper 0.444), without steps "
             f"{run['without_steps']:.4f}; {wall:.0f} s, {cpu:.0f} CPU-s, peak {run['peak_megabytes']:.0f} MB; "
-            f"refined on the kNN graph of all rows {run['refined']:.4f}, {run['refine_seconds']:.0f} s, peak {peak_megabytes():.0f} MB",
+            f"refined on the kNN graph of all rows {run['refined']:.4f}, {run['refine_seconds']:.0f} s, "
+            f"peak {peak_megabytes():.0f} MB",
             flush=True,
         )
         result["runs"].append(run)

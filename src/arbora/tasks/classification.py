@@ -100,8 +100,8 @@ def classify(
     X : array-like of shape (n, d), or a similarity
         Vectors (compared by cosine) or any similarity.
     y : array-like of shape (n,)
-        Labels of all points; only those of ``split.train`` are learned from, those of ``split.validation``
-        choose between a few states of joint training.
+        Labels of all points; only those of ``split.train`` are learned from. Those of ``split.validation`` are for
+        you to choose settings by.
     method : {"end-to-end", "two-step", "label-propagation"}
     split : Split, optional
         By default `split_rows` with `random_state`.
@@ -194,9 +194,7 @@ class _Joint:
         self._radius = radius
         self._target = torch.as_tensor(codes)
         self._train = torch.as_tensor(split.train)
-        self._judges = torch.as_tensor(split.validation if len(split.validation) else split.train)
         self._classifier = HyperbolicLogisticRegression(start.shape[1], int(codes.max()) + 1)
-        self._best: tuple[float, Any] = (-1.0, None)
 
     def train_classifier(self, n_steps: int) -> None:
         """Minimise the cross-entropy of the training rows, leaves held fixed.
@@ -212,7 +210,6 @@ class _Joint:
             tried.append((loss, copy.deepcopy(self._classifier.state_dict())))
         self._classifier.load_state_dict(min(tried, key=lambda found: found[0])[1])
         self._descend(placed, n_steps)
-        self._remember()
 
     def _starts(self) -> Iterator[torch.Tensor]:
         """Where the gyroplanes of the classes may face: their labelled leaves on average, then one of them each."""
@@ -254,17 +251,12 @@ class _Joint:
         The classifier should have been trained on the embedding as it is: an untrained one would drag the
         labelled leaves away from those they resemble.
         """
-        for step, (triples, weights) in enumerate(
-            self._steps(blocks, how, list(self._classifier.parameters()))
-        ):
-            if step == how.n_steps // 2:
-                self._remember()
+        for triples, weights in self._steps(blocks, how, list(self._classifier.parameters())):
             placed = poincare.at_radius(self._points[self._train], self._radius)
             loss = cross_entropy(self._classifier(placed), self._target[self._train])
             loss = loss + how.penalty * self._classifier.normal.square().sum()
             loss = loss + how.tree_weight * self._tree_loss(triples, weights, how.temperature)
             loss.backward()
-        self._remember()
 
     def _steps(self, blocks: Iterator[Block], how: _Descent, planes: list[Any]) -> Iterator[Block]:
         """The triples of each step, for the caller to put a gradient on the leaves and `planes`, which then move."""
@@ -289,20 +281,10 @@ class _Joint:
         return triple_losses(placed[torch.as_tensor(triples)], torch.as_tensor(weights), temperature).mean()
 
     @torch.no_grad()
-    def _remember(self) -> None:
-        """Keep the state that classifies the validation rows best; of equal ones the last.
-
-        Few states are judged: the best of many, by a handful of rows, would be best by luck.
-        """
-        found = self._classifier(poincare.at_radius(self._points, self._radius)).argmax(-1)
-        right = float((found[self._judges] == self._target[self._judges]).double().mean())
-        if right >= self._best[0]:
-            self._best = (right, (self._points.detach().clone(), found))
-
     def outcome(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Embedding and class of every point, of the step kept."""
-        points, found = self._best[1]
-        return poincare.at_radius(points, self._radius).numpy(), found.numpy()
+        """Embedding and class of every point."""
+        placed = poincare.at_radius(self._points, self._radius)
+        return placed.numpy(), self._classifier(placed).argmax(-1).numpy()
 
 
 def propagate_labels(
