@@ -10,8 +10,9 @@ from trees import random_tree
 
 import arbora as ab
 from arbora.errors import FormatError
-from arbora.search import multilevel
+from arbora.search import multilevel, steps
 from arbora.search.engines import GraphEngine
+from arbora.tree.formats.npz import write_archive
 
 restarts_module = importlib.import_module("arbora.search.restarts")
 RNG = np.random.default_rng(0)
@@ -112,6 +113,11 @@ def test_another_search_or_a_damaged_folder_is_refused(tmp_path):
         ab.refine(start, ab.similarity.knn(POINTS + 1e-3 * POINTS**2, 5), **options)
     step = tmp_path / "step0000.npz"
     step.write_bytes(step.read_bytes()[:100])
+    with pytest.raises(FormatError, match="not a whole step"):
+        ab.refine(start, graph, **options)
+    write_archive(
+        step, steps.MARKER, {"parent": start.parent, "n_leaves": start.n_leaves, "rng": np.array("[]")}
+    )
     with pytest.raises(FormatError, match="not a whole step"):
         ab.refine(start, graph, **options)
     (tmp_path / "search.json").write_text("{")

@@ -29,22 +29,26 @@ def test_clear_groups_are_classified_from_a_third_of_the_labels(method):
 
 def test_training_sees_no_label_but_those_of_the_training_rows():
     X, y = three_groups()
-    split = split_rows(45, 3)._replace(validation=np.empty(0, dtype=np.int64))
-    hidden = y.copy()
-    hidden[split.test] = np.random.default_rng(1).permutation(y[split.test])
+    split = split_rows(45, 3)
+    hidden, unknown = y.copy(), np.concatenate([split.validation, split.test])
+    hidden[unknown] = np.random.default_rng(1).permutation(y[unknown])
     first, second = (classify(X, labels, split=split, random_state=3, **QUICK) for labels in (y, hidden))
     np.testing.assert_array_equal(first.labels, second.labels)
-    assert np.isnan(first.validation_accuracy)
+    assert first.validation_accuracy == np.mean(first.labels[split.validation] == y[split.validation])
+
+
+def test_without_validation_rows_their_accuracy_is_not_a_number():
+    X, y = three_groups()
+    split = split_rows(45, 3)._replace(validation=np.empty(0, dtype=np.int64))
+    assert np.isnan(classify(X, y, "two-step", split=split, **QUICK).validation_accuracy)
 
 
 @pytest.mark.parametrize(("method", "heeds_labels"), [("two-step", False), ("end-to-end", True)])
 def test_labels_move_the_leaves_in_joint_training_only(method, heeds_labels):
     X, y = three_groups(noise=2.0)
-    split = split_rows(45, 1)._replace(validation=np.empty(0, dtype=np.int64))
     other = np.roll(y, 1)
     first, again, second = (
-        classify(X, labels, method, split=split, random_state=1, **QUICK).embedding
-        for labels in (y, y, other)
+        classify(X, labels, method, random_state=1, **QUICK).embedding for labels in (y, y, other)
     )
     np.testing.assert_array_equal(first, again)
     assert np.array_equal(first, second) != heeds_labels
@@ -86,6 +90,7 @@ def test_propagation_follows_the_edges():
     [
         ({"method": "guess"}, "method"),
         ({"dimension": 1}, "dimension"),
+        ({"n_steps": 0}, "n_steps"),
         ({"y": np.zeros(45)}, "two classes"),
         ({"y": np.zeros(7)}, "one label a point"),
     ],

@@ -29,8 +29,10 @@ class Moves:
     max_size : float
         Larger subtrees stay where they are.
     max_looks : int
-        Nodes a subtree looks at before it makes do with the best place so far (on graphs; features need no limit).
+        Nodes a subtree looks at before it makes do with the best place so far; only under Dasgupta's cost on graphs
+        without self-loops, where the climb can end early.
     max_sweeps : int
+        At most so many passes over the subtrees.
     certain : bool
         Look at all subtrees once more when nothing moves any longer.
     rng : Generator, optional

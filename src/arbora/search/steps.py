@@ -97,9 +97,9 @@ def _read_step(path: Path, rng: np.random.Generator | None) -> Tree:
         with open_archive(path, MARKER) as file:
             tree = Tree(file["parent"], int(file["n_leaves"]))
             state = json.loads(str(file["rng"]))
-        if rng is not None:
-            rng.bit_generator.state = state
-    except (FormatError, ValueError) as problem:
+            if rng is not None:
+                rng.bit_generator.state = state
+    except FormatError as problem:
         raise FormatError(
             f"{path} is not a whole step of a search: {problem}. Delete it to repeat the step."
         ) from problem

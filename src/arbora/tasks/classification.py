@@ -151,8 +151,13 @@ def classify(
     if method == "label-propagation":
         found = propagate_labels(similarity, codes, split.train)
         return _scored(found, codes, classes, split, None, None)
-    if dimension < 2:
-        raise ValueError(f"dimension must be at least 2. Got {dimension!r}.")
+    for name, value, least in (
+        ("dimension", dimension, 2),
+        ("n_steps", n_steps, 1),
+        ("n_points", len(codes), 3),
+    ):
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}. Got {value!r}.")
     circle = HypHC(1, max_epochs=max_epochs, random_state=random_state).fit(similarity).embedding_
     model = _Joint(_lifted(circle, dimension, random_state), codes, split, radius)
     batch_size = max(1024, 4 * len(codes)) if batch_size is None else batch_size
@@ -199,8 +204,8 @@ class _Joint:
     def train_classifier(self, n_steps: int) -> None:
         """Minimise the cross-entropy of the training rows, leaves held fixed.
 
-        Classes that lie side by side on the circle make many minima. So several starts go some of the way, and the
-        one with the least loss goes on.
+        Classes that lie side by side make many minima. So several starts go some of the way, and the one with the
+        least loss goes on.
         """
         placed = poincare.at_radius(self._points.detach()[self._train], self._radius)
         tried = []

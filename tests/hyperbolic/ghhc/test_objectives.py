@@ -139,3 +139,24 @@ def test_single_precision_follows_double_precision():
     single = ranking_cost(NodeTable(nodes.astype(np.float32)), points.astype(np.float32))
     assert single.nodes.values.dtype == np.float32
     np.testing.assert_allclose(single.nodes.values, double.nodes.values, atol=1e-3)
+
+
+def test_precision_is_that_of_the_points_whatever_the_temperature_and_noise_are():
+    points, nodes, rng = world(4)
+    table = NodeTable(nodes.astype(np.float32))
+    options = {"temperature": np.float64(0.2), "noise": rng.gumbel(size=(3, 7))}
+    assert ranking_cost(table, points.astype(np.float32), **options).nodes.values.dtype == np.float32
+
+
+def test_no_triple_is_refused():
+    points, nodes, _ = world(0)
+    with pytest.raises(ValueError, match="at least one triple"):
+        ranking_cost(NodeTable(nodes), points[:, :0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_the_caller_silences_is_silent_in_all_threads(monkeypatch):
+    points, nodes, _ = world(0, n_triples=8)
+    monkeypatch.setattr(ranking, "BLOCK", 1)
+    with np.errstate(all="ignore"):
+        ranking_cost(NodeTable(nodes), points, temperature=1e-320)

@@ -115,18 +115,29 @@ def tree_log_probability(
     return total
 
 
-def lca_distributions(
-    table: NodeTable, points: Floats, temperature: float = 1.0, noise: Floats | float = 0.0
-) -> tuple[Floats, Floats]:
-    """Distributions over the LCA of (i, j) and of (i, j, k) for triples `points` [3, B, d] (Eq. 12–14).
-
-    The second gives no mass to the most likely node of the first. Exact: over all nodes.
-    """
+def lca_distributions(table: NodeTable, points: Floats, temperature: float = 1.0) -> tuple[Floats, Floats]:
+    """Distributions over the LCA of (i, j) and of (i, j, k) for triples `points` [3, B, d], over all nodes."""
     dissimilarity = np.stack([table.dissimilarities(member) for member in points])
-    pair = noise - dissimilarity[:2].max(axis=0) / temperature
-    triple = noise - dissimilarity.max(axis=0) / temperature
-    pair_mass = np.exp(log_softmax(pair, axis=1))
-    if len(table) == 1:
-        return pair_mass, np.zeros_like(pair_mass)
+    return ancestors(dissimilarity, dissimilarity.dtype.type(0), temperature)
+
+
+def ancestors(
+    dissimilarity: Floats, noise: Floats | np.floating, temperature: float
+) -> tuple[Floats, Floats]:
+    """LCA distributions of pairs and of triples (Eq. 12–14) from dissimilarities to nodes [3, B, M]: float[B, M] each.
+
+    The second gives no mass to the most likely node of the first, and so none at all where that is the only node.
+    """
+    farther = np.maximum(dissimilarity[0], dissimilarity[1])
+    pair = noise - farther / temperature
+    triple = noise - np.maximum(farther, dissimilarity[2]) / temperature
     np.put_along_axis(triple, pair.argmax(axis=1)[:, None], -np.inf, axis=1)
-    return pair_mass, np.exp(log_softmax(triple, axis=1))
+    return _softmax(pair), _softmax(triple) if pair.shape[1] > 1 else np.zeros_like(pair)
+
+
+def _softmax(logits: Floats) -> Floats:
+    """In place."""
+    logits -= logits.max(axis=1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=1, keepdims=True)
+    return logits

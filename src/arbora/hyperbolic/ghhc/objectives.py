@@ -71,8 +71,10 @@ def ranking_cost(
     True
     """
     n_nodes = len(table)
+    if points.shape[1] == 0:
+        raise ValueError("points must hold at least one triple. Got none.")
     batch, candidates = consider(table, points, n_candidates, noise)
-    terms = ranking_terms(batch, temperature)
+    terms = ranking_terms(batch, float(temperature))
     cost = terms.cost + 1.5 * (n_nodes - batch.noise.shape[1])
     if candidates is not None:
         gradient = _sparse_gradient(table, candidates, terms.towards, terms.along, points)

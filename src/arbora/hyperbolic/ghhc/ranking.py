@@ -14,7 +14,7 @@ import numpy as np
 
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable, depths, gaps
-from arbora.hyperbolic.ghhc.model import Ints
+from arbora.hyperbolic.ghhc.model import Ints, ancestors
 
 BLOCK = 240_000  # scores worked on at a time: the arrays over them stay in the cache
 
@@ -65,8 +65,9 @@ def consider(
         nodes = table.gap[candidates], table.depth[candidates]
     else:
         nodes = tuple(np.broadcast_to(each, (n_triples, len(table))) for each in (table.gap, table.depth))
-    if noise is None:
-        noise = np.zeros(scores.shape[1:], scores.dtype)
+    noise = (
+        np.zeros(scores.shape[1:], scores.dtype) if noise is None else noise.astype(scores.dtype, copy=False)
+    )
     return Considered(scores, *nodes, gaps(points)[..., None], depths(points)[..., None], noise), candidates
 
 
@@ -95,9 +96,12 @@ def ranking_terms(batch: Considered, temperature: float) -> RankingTerms:
         np.empty(n_triples), np.empty_like(scores), np.empty_like(scores[0]), np.empty_like(scores[:, :, 0])
     )
 
+    errors = np.geterr()  # of this thread; others would warn of what the caller has silenced
+
     def compute(first: int) -> None:
         rows = slice(first, first + step)
-        found = _block_terms(batch.of_triples(rows), temperature)
+        with np.errstate(**errors):
+            found = _block_terms(batch.of_triples(rows), temperature)
         out.cost[rows], out.along[rows] = found.cost, found.along
         out.towards[:, rows], out.lowered[:, rows] = found.towards, found.lowered
 
@@ -111,7 +115,7 @@ def _block_terms(batch: Considered, temperature: float) -> RankingTerms:
     distance = 2.0 * np.arcsinh(np.sqrt(ratio))
     excess = _excess(batch)
     dissimilarity = distance if excess is None else distance * (1.0 + excess)  # Eq. 3
-    pair, triple = _ancestors(dissimilarity, batch.noise, temperature)
+    pair, triple = ancestors(dissimilarity, batch.noise, temperature)
     change = pair - triple
     half = np.tanh(0.5 * change * dissimilarity)  # 2 σ - 1, to the last digits where σ is nearly a half
     slope = 0.25 - 0.25 * half * half
@@ -139,23 +143,6 @@ def _excess(batch: Considered) -> Floats | None:
     if batch.node_depth.max() <= batch.point_depth.min():
         return None
     return np.maximum(batch.node_depth - batch.point_depth, 0.0)
-
-
-def _ancestors(dissimilarity: Floats, noise: Floats, temperature: float) -> tuple[Floats, Floats]:
-    """LCA distributions of the pair and of the triple (Eq. 12–14); no mass where no node is left for the triple."""
-    farther = np.maximum(dissimilarity[0], dissimilarity[1])
-    pair = noise - farther / temperature
-    triple = noise - np.maximum(farther, dissimilarity[2]) / temperature
-    np.put_along_axis(triple, pair.argmax(axis=1)[:, None], -np.inf, axis=1)
-    return _softmax(pair), _softmax(triple) if pair.shape[1] > 1 else np.zeros_like(pair)
-
-
-def _softmax(logits: Floats) -> Floats:
-    """In place."""
-    logits -= logits.max(axis=1, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(axis=1, keepdims=True)
-    return logits
 
 
 def _add_softmax_backwards(lift, dissimilarity, pair, triple, pull, temperature) -> None:
