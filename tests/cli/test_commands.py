@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -336,7 +337,12 @@ def test_show_serves_until_interrupted(files):
     import urllib.request
 
     command = [sys.executable, "-m", "arbora.cli", "show", str(files / "tree.npz"), "--no-browser", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    heeds_interrupts = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # jobs in the background ignore them
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heeds_interrupts
+    ) as running:
         try:
             url = json.loads(running.stdout.readline())["url"]
             with urllib.request.urlopen(url, timeout=20) as page:

@@ -99,6 +99,8 @@ def test_bad_input_is_named(arguments, name):
     X, y = three_groups()
     with pytest.raises(ValueError, match=name):
         classify(X, **{"y": y, **QUICK, **arguments})
+    with pytest.raises(ValueError, match="number of points in X must be at least 3"):
+        classify(X[:2], [0, 1], **QUICK)
     with pytest.raises(ValueError, match="parts"):
         split_rows(10, parts=(0.9, 0.2))
     with pytest.raises(ValueError, match="too few"):

@@ -154,7 +154,7 @@ def classify(
     for name, value, least in (
         ("dimension", dimension, 2),
         ("n_steps", n_steps, 1),
-        ("n_points", len(codes), 3),
+        ("The number of points in X", len(codes), 3),
     ):
         if value < least:
             raise ValueError(f"{name} must be at least {least}. Got {value!r}.")
