@@ -151,13 +151,9 @@ def classify(
     if method == "label-propagation":
         found = propagate_labels(similarity, codes, split.train)
         return _scored(found, codes, classes, split, None, None)
-    for name, value, least in (
-        ("dimension", dimension, 2),
-        ("n_steps", n_steps, 1),
-        ("The number of points in X", len(codes), 3),
-    ):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}. Got {value!r}.")
+    _check_least(
+        ("dimension", dimension, 2), ("n_steps", n_steps, 1), ("The number of points in X", len(codes), 3)
+    )
     circle = HypHC(1, max_epochs=max_epochs, random_state=random_state).fit(similarity).embedding_
     model = _Joint(_lifted(circle, dimension, random_state), codes, split, radius)
     batch_size = max(1024, 4 * len(codes)) if batch_size is None else batch_size
@@ -170,6 +166,13 @@ def classify(
         model.train_jointly(sampler.blocks(1, batch_size), how)
     points, found = model.outcome()
     return _scored(found, codes, classes, split, points, decode(points))
+
+
+def _check_least(*numbers: tuple[str, int, int]) -> None:
+    """Refuse numbers, each given with its name, that are below their least value."""
+    for name, value, least in numbers:
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}. Got {value!r}.")
 
 
 def _lifted(circle: NDArray[np.float64], dimension: int, seed: int) -> NDArray[np.float64]:

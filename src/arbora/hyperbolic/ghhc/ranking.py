@@ -1,7 +1,7 @@
 """The ranking cost of gHHC (Eq. 15) and its derivatives, over the nodes considered for each triple.
 
-Plain NumPy, whose square roots, inverse hyperbolic sines and exponentials run in vector registers: about three
-times as fast as the same in compiled loops. Triples are taken in blocks that stay in the cache, shared among the cores.
+Plain NumPy, whose square roots, inverse hyperbolic sines and exponentials run in vector registers, as compiled
+loops' do not. Triples are taken in blocks that stay in the cache, shared among the cores.
 """
 
 from __future__ import annotations
@@ -95,7 +95,6 @@ def ranking_terms(batch: Considered, temperature: float) -> RankingTerms:
     out = RankingTerms(
         np.empty(n_triples), np.empty_like(scores), np.empty_like(scores[0]), np.empty_like(scores[:, :, 0])
     )
-
     errors = np.geterr()  # of this thread; others would warn of what the caller has silenced
 
     def compute(first: int) -> None:
