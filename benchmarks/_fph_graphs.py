@@ -47,7 +47,7 @@ def load_attributes(name="cora_ml_attrs"):
 def planted_graph(n_nodes, n_edges, seed=0, n_blocks=4096):
     """A sparse graph with two levels of communities and uneven degrees, built in a few passes.
 
-    Half of the edges join nodes of one block, a third nodes of 64 neighbouring blocks, the rest any two.
+    Half of the edges join nodes of one block, a third nodes of 64 neighboring blocks, the rest any two.
     """
     rng = np.random.default_rng(seed)
     start = np.linspace(0, n_nodes, n_blocks + 1).astype(np.int64)

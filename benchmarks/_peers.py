@@ -13,5 +13,5 @@ def hdbscan_tree(X):
 
     Z = np.array(HDBSCAN(min_cluster_size=10).fit(X)._single_linkage_tree)
     is_finite = np.isfinite(Z[:, 2])
-    Z[~is_finite, 2] = Z[is_finite, 2].max()  # what its neighbour graph leaves apart is joined at infinity
+    Z[~is_finite, 2] = Z[is_finite, 2].max()  # what its neighbor graph leaves apart is joined at infinity
     return ab.Tree.from_linkage(Z)

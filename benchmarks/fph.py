@@ -52,7 +52,7 @@ def tsd_as_printed(tree, graph):
     """TSD, in percent, as the scikit-network of the paper's time computed it.
 
     A leaf's pair with itself is left out of q, and its self-loop out of p, but not out of the mutual information that
-    normalises both: average linkage on Citeseer then has 67.79, and 67.80 in the paper.
+    normalizes both: average linkage on Citeseer then has 67.79, and 67.80 in the paper.
     """
     degree = graph.degrees / graph.degrees.sum()
     mass = np.zeros(tree.n_nodes)

@@ -32,7 +32,7 @@ def draw_map():
         tree = ab.FPH(256, objective=objective, max_epochs=150, random_state=0).fit(graph).tree_
         for axes, n_clusters in zip(grid[row], (10, 50)):
             labels = flat_labels(tree, graph, n_clusters)
-            rank = np.argsort(np.argsort(-np.bincount(labels)))  # neighbouring sizes, distant colours
+            rank = np.argsort(np.argsort(-np.bincount(labels)))  # neighboring sizes, distant colors
             axes.scatter(longitude, latitude, c=(rank[labels] * 7) % 20, cmap="tab20", s=3, linewidths=0)
             axes.set_title(f"{objective}, {n_clusters} clusters", fontsize=10)
             axes.set(xticks=[], yticks=[], xlim=(-180, 180), ylim=(-60, 80))

@@ -2,7 +2,7 @@
 
     python benchmarks/fph_scale.py [--quick] [--steps 40]
 
-The batches are the paper's: 10,000 random leaves and their neighbours, at most 200,000. Printed: seconds a step,
+The batches are the paper's: 10,000 random leaves and their neighbors, at most 200,000. Printed: seconds a step,
 what 2,000 steps would take, peak memory, and how far the decoded tree has come from its random start.
 """
 

@@ -65,7 +65,7 @@ def compile_kernels():
 
 
 def edge_of_ball(X):
-    """The rows as gHHC sees them: centred columns, one norm."""
+    """The rows as gHHC sees them: centered columns, one norm."""
     X = np.asarray(X, np.float64) - np.mean(X, axis=0, dtype=np.float64)
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
 

@@ -169,7 +169,7 @@ def decoders(quick):
 
 
 def triples(quick):
-    print("\nNormalised cost against the number of triples an epoch (Fig. 3a), 20 epochs, mean over seeds")
+    print("\nNormalized cost against the number of triples an epoch (Fig. 3a), 20 epochs, mean over seeds")
     rows = {}
     for name in SETS[: 3 if quick else 4]:
         X, _ = load(name)
@@ -234,7 +234,7 @@ def accuracy(quick):
 
 
 ON_CIRCLE = {f"{method}, two dimensions": method for method in ("two-step", "end-to-end")}
-PEERS = ("1-NN", "5-NN", "logistic regression", "support vector machine", "label spreading, 10 neighbours")
+PEERS = ("1-NN", "5-NN", "logistic regression", "support vector machine", "label spreading, 10 neighbors")
 
 
 def score(X, y, method, seed):

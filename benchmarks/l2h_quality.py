@@ -27,7 +27,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def confusion_linkage(predicted, y, n_classes):
-    """Average linkage on 1 - symmetrised confusion rates."""
+    """Average linkage on 1 - symmetrized confusion rates."""
     rate = np.zeros((n_classes, n_classes))
     np.add.at(rate, (y, predicted), 1)
     rate /= np.maximum(rate.sum(axis=1, keepdims=True), 1)
@@ -125,7 +125,7 @@ def best_node(tree, members):
 
 
 def draw(tree, kind, below, path):
-    """Figure 3a: the circular tree coloured by WordNet's artifact and organism, with strips for smaller taxa."""
+    """Figure 3a: the circular tree colored by WordNet's artifact and organism, with strips for smaller taxa."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -137,7 +137,7 @@ def draw(tree, kind, below, path):
     tree.plot(
         "circular", ax=ax, colors=colors, strips={"taxa": taxa}, labels=False, scale="size", max_leaves=1000
     )
-    ax.set_title("ImageNet classes by L2H, coloured by WordNet")
+    ax.set_title("ImageNet classes by L2H, colored by WordNet")
     ax.figure.savefig(path, dpi=90, bbox_inches="tight")
     print(f"wrote {path}")
 

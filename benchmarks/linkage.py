@@ -1,4 +1,4 @@
-"""Linkages and neighbour graphs: quality beside CPU time and memory, peers in the same run.
+"""Linkages and neighbor graphs: quality beside CPU time and memory, peers in the same run.
 
     python benchmarks/linkage.py            # DBLP (from ARBORA_DATA), 100,000 and 1,000,000 rows
     python benchmarks/linkage.py --quick    # small sizes, no data needed
@@ -27,10 +27,10 @@ DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / 
 def mixture(n, d=64, n_groups=1000, seed=0):
     """Rows of a Gaussian mixture in float32, and their groups."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(n_groups, d)).astype(np.float32) * 2
+    centers = rng.normal(size=(n_groups, d)).astype(np.float32) * 2
     group = rng.integers(n_groups, size=n)
     X = rng.standard_normal((n, d), dtype=np.float32)
-    X += centres[group]
+    X += centers[group]
     return X, group
 
 
@@ -52,7 +52,7 @@ def timed(call):
 
 
 def graph_task(name, library):
-    """Average linkage of a graph; quality is its normalised Dasgupta cost."""
+    """Average linkage of a graph; quality is its normalized Dasgupta cost."""
     import arbora as ab
 
     rows, cols, n = edges(name)
@@ -92,7 +92,7 @@ def vector_task(n, library):
 
 
 def recall_of(X, found, k=15):
-    """Share of the true neighbours of 500 rows among those found for them."""
+    """Share of the true neighbors of 500 rows among those found for them."""
     import faiss
 
     sample = np.random.default_rng(1).choice(len(X), 500, replace=False)
@@ -103,14 +103,14 @@ def recall_of(X, found, k=15):
     return sum(rows) / (k * len(sample))
 
 
-def neighbour_task(n, library, k=15):
-    """Nearest neighbours of vectors; quality is recall on 500 rows."""
+def neighbor_task(n, library, k=15):
+    """Nearest neighbors of vectors; quality is recall on 500 rows."""
     X, _ = mixture(n)
     if library == "arbora":
-        from arbora.similarity._neighbours import NeighbourIndex
+        from arbora.similarity._neighbors import NeighborIndex
 
         def search(rows):
-            return NeighbourIndex(rows, centred=True, seed=0, n_jobs=2).neighbours(k, 2)[0]
+            return NeighborIndex(rows, centered=True, seed=0, n_jobs=2).neighbors(k, 2)[0]
 
         search(X[:25_000])
     else:
@@ -131,7 +131,7 @@ def neighbour_task(n, library, k=15):
 
 
 def pipeline_task(n, library):
-    """Neighbour graph with fuzzy weights, then its average linkage; quality is dendrogram purity."""
+    """Neighbor graph with fuzzy weights, then its average linkage; quality is dendrogram purity."""
     import arbora as ab
 
     X, group = mixture(n)
@@ -143,7 +143,7 @@ def pipeline_task(n, library):
 TASKS = {
     "graph": graph_task,
     "vectors": vector_task,
-    "neighbours": neighbour_task,
+    "neighbors": neighbor_task,
     "knn + linkage": pipeline_task,
 }
 FULL = [
@@ -151,14 +151,14 @@ FULL = [
     ("graph", "cora_ml", ["arbora", "scikit-network"]),
     ("graph", "dblp", ["arbora", "scikit-network"]),
     ("vectors", 10_000, ["arbora", "SciPy", "arbora bisecting_kmeans"]),
-    ("neighbours", 100_000, ["arbora", "faiss IVF"]),
+    ("neighbors", 100_000, ["arbora", "faiss IVF"]),
     ("knn + linkage", 100_000, ["arbora"]),
     ("knn + linkage", 1_000_000, ["arbora"]),
 ]
 QUICK = [
     ("graph", "random", ["arbora", "scikit-network"]),
     ("vectors", 2000, ["arbora", "SciPy", "arbora bisecting_kmeans"]),
-    ("neighbours", 30_000, ["arbora", "faiss IVF"]),
+    ("neighbors", 30_000, ["arbora", "faiss IVF"]),
     ("knn + linkage", 30_000, ["arbora"]),
 ]
 

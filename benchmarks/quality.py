@@ -86,7 +86,7 @@ def compare_vectors(restarts):
 
 
 def compare_graphs(restarts, names=fph_graphs.SMALL):
-    """FPH's weights and normalisation."""
+    """FPH's weights and normalization."""
     print("\nDasgupta cost at 512 internal nodes, FPH's weights (lower is better)")
     for name in names:
         graph = fph_graphs.load_graph(name)

@@ -30,15 +30,15 @@ RESULTS = Path(__file__).parent / "results"
 def mixture(n, d=64, seed=0):
     """Gaussian mixture with a hierarchy: 10 groups of 10 groups of 10. Returns float32 rows and labels a level."""
     rng = np.random.default_rng(seed)
-    centres, labels = np.zeros((1, d)), []
+    centers, labels = np.zeros((1, d)), []
     for spread in (4.0, 2.0, 1.0):
-        centres = (
-            np.repeat(centres, 10, axis=0)
-            + rng.normal(size=(len(centres) * 10, d)) * spread / math.sqrt(d) * 4
+        centers = (
+            np.repeat(centers, 10, axis=0)
+            + rng.normal(size=(len(centers) * 10, d)) * spread / math.sqrt(d) * 4
         )
     leaf = rng.integers(1000, size=n)
     X = rng.standard_normal((n, d), dtype=np.float32)
-    X += centres[leaf].astype(np.float32)
+    X += centers[leaf].astype(np.float32)
     labels = np.stack([leaf // 100, leaf // 10, leaf], axis=1)
     return X, labels
 
@@ -69,7 +69,7 @@ def purities(tree, labels):
 
 
 def run_graphs(quick):
-    print("\nrefine from average linkage (normalised Dasgupta cost)")
+    print("\nrefine from average linkage (normalized Dasgupta cost)")
     for name in fph_graphs.SMALL + (() if quick else ("dblp",)):
         graph = fph_graphs.load_graph(name)
         start = ab.linkage(graph, "average")

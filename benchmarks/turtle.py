@@ -81,8 +81,8 @@ def speed(quick, _):
     """TURTLE with default steps on 50,000 x 768, 100 clusters."""
     n, d, k = (5000, 64, 20) if quick else (50_000, 768, 100)
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(k, d)).astype(np.float32)
-    X = centres[rng.integers(0, k, n)] + rng.standard_normal((n, d), dtype=np.float32)
+    centers = rng.normal(size=(k, d)).astype(np.float32)
+    X = centers[rng.integers(0, k, n)] + rng.standard_normal((n, d), dtype=np.float32)
     cpu, wall = time.process_time(), time.perf_counter()
     model = ab.TURTLE(k, random_state=0).fit(X)
     row = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}

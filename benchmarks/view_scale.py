@@ -50,7 +50,7 @@ def layout_seconds(n):
     layout = Layout(tree)
     began = time.process_time()
     _ = (
-        layout.centre,
+        layout.center,
         layout.along("height"),
         layout.rectangles,
         layout.disk,
@@ -61,7 +61,7 @@ def layout_seconds(n):
 
 
 def page_size(n):
-    """Megabytes of a page with n named, labelled, placed leaves; and the seconds to write it."""
+    """Megabytes of a page with n named, labeled, placed leaves; and the seconds to write it."""
     tree = line_tree(n)
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,7 @@ Internal nodes in the Poincaré disk
 ===================================
 
 gHHC keeps the internal nodes of a tree as points of the ball and the data at its edge. In two dimensions both can be
-drawn: nodes near the centre are near the root, and every edge joins a child to the nearest node closer to the centre.
+drawn: nodes near the center are near the root, and every edge joins a child to the nearest node closer to the center.
 """
 
 # %%
@@ -23,7 +23,7 @@ model = ab.GHHC(n_clusters=3, n_internal=23, max_steps=300, random_state=0).fit(
 print(f"dendrogram purity {ab.metrics.dendrogram_purity(model.tree_, label):.3f}")
 
 # %%
-# Points carry the colour of their group; a line leads from each node to its parent. The model's distribution over
+# Points carry the color of their group; a line leads from each node to its parent. The model's distribution over
 # parents says how sure each point is of its own.
 from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.model import node_parents

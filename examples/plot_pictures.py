@@ -2,7 +2,7 @@
 Pictures of a tree
 ==================
 
-The same tree four ways, with a colour strip, and beside a heat map of its data.
+The same tree four ways, with a color strip, and beside a heat map of its data.
 """
 
 from matplotlib import pyplot as plt
@@ -16,7 +16,7 @@ cultivar = wine.target_names[wine.target]
 tree = ab.cluster(X, metric="euclidean", random_state=0)
 
 # %%
-# Branches take the class of most of their leaves; grey means that no class has a majority.
+# Branches take the class of most of their leaves; gray means that no class has a majority.
 figure, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
 for ax, kind in zip(axes.flat, ["dendrogram", "circular", "disk", "icicle"], strict=True):
     tree.plot(

@@ -1,7 +1,7 @@
 """Scores of a tree
 ================
 
-Four linkages of the handwritten digits, judged by a similarity alone (Dasgupta's cost on a neighbour graph)
+Four linkages of the handwritten digits, judged by a similarity alone (Dasgupta's cost on a neighbor graph)
 and against the digits' classes (dendrogram purity). The cheapest tree is the purest; single linkage shows
 that the two need not agree on every pair.
 """

@@ -1,4 +1,4 @@
-"""Hierarchical clustering you can optimise, measure and explore.
+"""Hierarchical clustering you can optimize, measure and explore.
 
 Public names load on first use, so that ``import arbora`` takes milliseconds and never imports PyTorch.
 """

@@ -15,9 +15,9 @@ def cells(tmp_path):
     anndata = pytest.importorskip("anndata")
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
-    centres = np.array([[9.0, 0, 0], [9.0, 1, 0], [0, 9.0, 0], [0, 9.0, 1]])
+    centers = np.array([[9.0, 0, 0], [9.0, 1, 0], [0, 9.0, 0], [0, 9.0, 1]])
     kind = np.repeat(np.arange(4), 10)
-    X = centres[kind] + rng.normal(scale=0.1, size=(40, 3))
+    X = centers[kind] + rng.normal(scale=0.1, size=(40, 3))
     names = np.array(["T cell", "NK cell", "B cell", "plasma"])[kind]
     data = anndata.AnnData(
         X=X, obs=pandas.DataFrame({"type": pandas.Categorical(names)}, index=[f"c{k}" for k in range(40)])
@@ -79,4 +79,4 @@ scanpy.pl.heatmap(cells, genes, "type", dendrogram=True, show=False)
 
 
 def test_an_unknown_group_is_named(cells):
-    assert_one_line_error(arbora("fit", cells, "--scanpy", "colour"), UNUSABLE, "obs['colour']", "type")
+    assert_one_line_error(arbora("fit", cells, "--scanpy", "color"), UNUSABLE, "obs['color']", "type")

@@ -71,10 +71,10 @@ def as_sets(steps):
 def clustered_logits(n_points, n_classes, seed, dtype=np.float64, all_classes=True):
     """Logits with structure: classes lie on a line, points scatter around them."""
     rng = np.random.default_rng(seed)
-    centre = rng.normal(size=(n_classes, 3))
+    center = rng.normal(size=(n_classes, 3))
     own = rng.permutation(np.arange(n_points) % n_classes)
-    points = centre[own] + 0.4 * rng.normal(size=(n_points, 3))
-    logits = -((points[:, None] - centre) ** 2).sum(axis=-1) * rng.uniform(0.5, 4)
+    points = center[own] + 0.4 * rng.normal(size=(n_points, 3))
+    logits = -((points[:, None] - center) ** 2).sum(axis=-1) * rng.uniform(0.5, 4)
     if all_classes:  # one sure point a class, so that none is empty
         logits[:n_classes][np.diag_indices(n_classes)] += 10
     return logits.astype(dtype)

@@ -108,7 +108,7 @@ def test_callbacks_can_stop_training(model):
     assert model.set_callbacks(Stop()).fit(BLOBS).n_steps_ == 5
 
 
-def test_number_of_clusters_by_normalised_loss():
+def test_number_of_clusters_by_normalized_loss():
     X, _ = make_blobs(400, n_features=6, centers=5, cluster_std=0.6, random_state=3)
     turtle = ab.TURTLE(n_steps=100, learning_rate=1e-2, inner_learning_rate=1e-2, random_state=0)
     choice = choose_n_clusters(turtle, X, [3, 5, 12])
@@ -213,7 +213,7 @@ def test_calibration_error_equals_its_definition():
     assert calibration_error(logits, y).error == pytest.approx(expected)
 
 
-def test_temperature_minimises_the_loss():
+def test_temperature_minimizes_the_loss():
     rng = np.random.default_rng(0)
     logits, y = rng.normal(size=(500, 4)) * 2, rng.integers(0, 4, 500)
     y[:300] = logits[:300].argmax(axis=1)

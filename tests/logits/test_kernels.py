@@ -154,16 +154,16 @@ def test_bfloat16_decodes_to_its_float32():
 
 
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 10**6), st.sampled_from(DTYPES))
-def test_sums_by_class_are_sums_of_centred_logits(n, k, seed, dtype):
+def test_sums_by_class_are_sums_of_centered_logits(n, k, seed, dtype):
     X = np.random.default_rng(seed).normal(0, 3, (n, k)).astype(dtype)
     rows = Rows(X, n_threads=2)
-    centred = X.astype(np.float64) - X.mean(axis=1, keepdims=True, dtype=np.float64)
+    centered = X.astype(np.float64) - X.mean(axis=1, keepdims=True, dtype=np.float64)
     expected = np.zeros((k, k))
-    np.add.at(expected, X.argmax(axis=1), centred)
+    np.add.at(expected, X.argmax(axis=1), centered)
     assert np.allclose(rows.class_sums(rows.scan()), expected, atol=1e-3)
 
 
-def test_affinity_is_standardised_symmetric_and_has_no_gaps():
+def test_affinity_is_standardized_symmetric_and_has_no_gaps():
     rng = np.random.default_rng(0)
     sums, counts = rng.normal(size=(6, 6)), np.array([3, 1, 0, 2, 0, 5])
     sums[counts == 0] = 0

@@ -116,7 +116,7 @@ def test_result_does_not_depend_on_threads():
     assert one.tree_ == two.tree_
 
 
-def test_relabelled_classes_give_the_relabelled_tree():
+def test_relabeled_classes_give_the_relabeled_tree():
     logits = clustered_logits(500, 10, 5)
     order = np.random.default_rng(0).permutation(10)
     own = {frozenset(order[i] for i in group) for pair in steps_of(fit(logits[:, order])) for group in pair}

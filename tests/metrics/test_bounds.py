@@ -95,8 +95,8 @@ def test_every_binary_tree_costs_between_the_bounds(tree, seed):
     lower, upper = dasgupta_bounds(graph)
     assert lower - 1e-9 <= dasgupta_cost(tree, graph) <= upper + 1e-9
     if graph.total > 0:
-        normalised = dasgupta_bounds(graph, normalize=True)
-        np.testing.assert_allclose(normalised, np.array([lower, upper]) / graph.total)
+        normalized = dasgupta_bounds(graph, normalize=True)
+        np.testing.assert_allclose(normalized, np.array([lower, upper]) / graph.total)
 
 
 @given(trees(min_leaves=3, max_leaves=10, unary=0.2), SEEDS)

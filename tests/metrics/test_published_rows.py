@@ -27,7 +27,7 @@ def fph_graph(name):
 
 
 def average_linkage(adjacency):
-    """Nearest-neighbour chains in plain Python, the smallest number first among equals."""
+    """Nearest-neighbor chains in plain Python, the smallest number first among equals."""
     n = adjacency.shape[0]
     coo = adjacency.tocoo()
     near = {i: {} for i in range(n)}

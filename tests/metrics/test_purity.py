@@ -14,15 +14,15 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def dendrogram_purity_by_definition(tree, y, leaf_of_point):
-    """The papers' formula, pair by pair, over labelled points."""
+    """The papers' formula, pair by pair, over labeled points."""
     below = leaf_sets(tree)
-    labelled = [p for p in range(len(y)) if y[p] >= 0]
+    labeled = [p for p in range(len(y)) if y[p] >= 0]
     purities = []
-    for p, q in combinations(labelled, 2):
+    for p, q in combinations(labeled, 2):
         if y[p] != y[q]:
             continue
         node = lca_by_definition(tree, leaf_of_point[p], leaf_of_point[q])
-        members = [y[r] for r in labelled if leaf_of_point[r] in below[node]]
+        members = [y[r] for r in labeled if leaf_of_point[r] in below[node]]
         purities.append(members.count(y[p]) / len(members))
     return np.mean(purities) if purities else np.nan
 
@@ -41,7 +41,7 @@ def lhd_by_definition(tree, leaf_of_point, y):
 
 
 @st.composite
-def labelled_trees(draw, min_leaves=1, unary=0.2):
+def labeled_trees(draw, min_leaves=1, unary=0.2):
     """A tree, the leaf of each point, and labels, some of them missing (but never all classes but one)."""
     tree = draw(trees(min_leaves=min_leaves, max_leaves=12, unary=unary))
     rng = np.random.default_rng(draw(SEEDS))
@@ -58,7 +58,7 @@ def test_dendrogram_purity_equals_its_definition(tree, n_classes, seed):
     np.testing.assert_allclose(dendrogram_purity(tree, y), expected, rtol=1e-12)
 
 
-@given(labelled_trees())
+@given(labeled_trees())
 def test_dendrogram_purity_of_points_in_leaves_equals_its_definition(case):
     tree, leaf_of_point, y = case
     expected = dendrogram_purity_by_definition(tree, y, leaf_of_point)
@@ -87,7 +87,7 @@ def test_dendrogram_purity_of_a_long_chain_needs_no_recursion():
     assert dendrogram_purity(chain(n), y) == pytest.approx(0.5, abs=1e-4)
 
 
-def test_unlabelled_points_count_as_absent():
+def test_unlabeled_points_count_as_absent():
     rng = np.random.default_rng(0)
     tree = random_tree(40, rng)
     y = rng.integers(0, 3, 40).astype(float)
@@ -108,7 +108,7 @@ def test_missing_labels_of_pandas_are_missing():
     assert dendrogram_purity(chain(4), pandas.Categorical(["a", "a", None, "b"])) == expected
 
 
-@given(labelled_trees(min_leaves=3))
+@given(labeled_trees(min_leaves=3))
 def test_least_hierarchical_distance_equals_its_definition(case):
     tree, leaf_of_point, y = case
     expected = lhd_by_definition(tree, leaf_of_point, y)

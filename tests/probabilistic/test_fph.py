@@ -273,7 +273,7 @@ def test_wrong_graphs_are_refused(graph, message):
         ab.FPH(**QUICK).fit(graph)
 
 
-def test_vectors_become_a_graph_of_neighbours():
+def test_vectors_become_a_graph_of_neighbors():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 1, (30, 4)), rng.normal(10, 1, (30, 4))])
     model = ab.FPH(**QUICK).fit(X)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import arbora as ab
 from arbora.probabilistic import _move_kernels, _row_kernels, expected, objectives, sparse
-from arbora.probabilistic.parameterisations import masked_softmax, numpy_model, torch_graph
+from arbora.probabilistic.parameterizations import masked_softmax, numpy_model, torch_graph
 from arbora.probabilistic.projection import project_parents, project_rows
 from arbora.probabilistic.start import model_of_tree, random_tree, tree_of_parents
 

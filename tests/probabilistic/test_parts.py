@@ -99,7 +99,7 @@ def test_a_batch_is_an_induced_subgraph():
     assert batch.graph.nodes.sum() == pytest.approx(1.0)
 
 
-def test_a_batch_holds_the_seeds_neighbours_unless_capped():
+def test_a_batch_holds_the_seeds_neighbors_unless_capped():
     graph = fast.edge_distribution(GRAPH)
     rng = np.random.default_rng(3)
     seeds = np.random.default_rng(3).choice(100, size=4, replace=False)

@@ -63,7 +63,7 @@ def test_the_report_says_what_was_done():
 
 def test_verbose_prints_the_report(capsys):
     ab.cluster(blobs(20)[0], random_state=0, verbose=True)
-    assert "Dasgupta cost (normalised)" in capsys.readouterr().out
+    assert "Dasgupta cost (normalized)" in capsys.readouterr().out
 
 
 def test_the_same_seed_gives_the_same_tree_on_any_number_of_threads():
@@ -149,11 +149,11 @@ def test_predict_refuses_rows_of_another_length():
         predict(ab.cluster(graph), graph, np.zeros((1, 3)))
 
 
-def test_components_of_the_neighbour_graph_are_joined_by_their_distances():
+def test_components_of_the_neighbor_graph_are_joined_by_their_distances():
     rng = np.random.default_rng(0)
-    centres = np.array([[0.0, 0], [1, 0], [100, 0], [101, 0], [0, 300]])
+    centers = np.array([[0.0, 0], [1, 0], [100, 0], [101, 0], [0, 300]])
     y = np.repeat(np.arange(5), 20)
-    X = centres[y] + rng.normal(size=(100, 2)) * 0.02
+    X = centers[y] + rng.normal(size=(100, 2)) * 0.02
     tree = ab.cluster(X, metric="euclidean", n_neighbors=4, random_state=0)
     assert len(np.unique(y[tree.cut(3) == tree.cut(3)[0]])) == 2
     for n_clusters, group_of in ((5, [0, 1, 2, 3, 4]), (3, [0, 0, 1, 1, 2]), (2, [0, 0, 0, 0, 1])):

@@ -64,7 +64,7 @@ def test_with_restarts_the_optimum_over_all_trees_is_found(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_relabelled_points_give_the_same_cost(kind):
+def test_relabeled_points_give_the_same_cost(kind):
     rng = np.random.default_rng(1)
     n = 10
     W = random_similarity(kind, n, rng).pairs(*np.indices((n, n)))

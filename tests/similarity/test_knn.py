@@ -1,4 +1,4 @@
-"""Nearest-neighbour graphs against brute force and UMAP's definition of weights."""
+"""Nearest-neighbor graphs against brute force and UMAP's definition of weights."""
 
 import pickle
 import sys
@@ -13,11 +13,11 @@ from sklearn.datasets import load_digits, make_blobs
 
 import arbora as ab
 from arbora.similarity import _knn_kernels as kernels
-from arbora.similarity import _neighbours as neighbours
+from arbora.similarity import _neighbors as neighbors
 from arbora.similarity.knn import WEIGHTS
 
 
-def neighbours_by_definition(X, k, metric):
+def neighbors_by_definition(X, k, metric):
     D = cdist(X, X, metric)
     np.fill_diagonal(D, np.inf)
     near = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -40,9 +40,9 @@ def fuzzy_by_definition(distance):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_edges_are_the_nearest_neighbours(metric, dtype):
+def test_edges_are_the_nearest_neighbors(metric, dtype):
     X = np.random.default_rng(0).normal(size=(2500, 6)).astype(dtype)
-    near, _ = neighbours_by_definition(X.astype(np.float64), 7, metric)
+    near, _ = neighbors_by_definition(X.astype(np.float64), 7, metric)
     expected = np.zeros((2500, 2500), dtype=bool)
     expected[np.arange(2500)[:, None], near] = True
     found = ab.similarity.knn(X, 7, metric, weights="binary").csr.toarray() > 0
@@ -54,7 +54,7 @@ def test_edges_are_the_nearest_neighbours(metric, dtype):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_fuzzy_weights_equal_their_definition(metric):
     X = np.random.default_rng(1).normal(size=(80, 4)) + 1.0
-    near, distance = neighbours_by_definition(X, 8, metric)
+    near, distance = neighbors_by_definition(X, 8, metric)
     directed = np.zeros((80, 80))
     for i in range(80):
         directed[i, near[i]] = fuzzy_by_definition(distance[i])
@@ -64,7 +64,7 @@ def test_fuzzy_weights_equal_their_definition(metric):
 
 def test_heat_weights_equal_their_definition():
     X = np.random.default_rng(2).normal(size=(50, 3))
-    near, distance = neighbours_by_definition(X, 5, "euclidean")
+    near, distance = neighbors_by_definition(X, 5, "euclidean")
     scale = np.median(distance[:, -1])
     heat = ab.similarity.knn(X, 5, weights="heat")
     i = np.repeat(np.arange(50), 5)
@@ -86,7 +86,7 @@ def test_graph_is_symmetric_float32_without_diagonal_and_at_most_one(weights):
 def test_large_data_is_searched_in_cells_with_good_recall_and_the_same_in_threads(monkeypatch):
     X, _ = make_blobs(4000, 16, centers=30, cluster_std=4.0, random_state=0)
     exact = ab.similarity.knn(X, 10, weights="binary").csr
-    monkeypatch.setattr(neighbours, "EXACT_UP_TO", 500)
+    monkeypatch.setattr(neighbors, "EXACT_UP_TO", 500)
     found = ab.similarity.knn(X, 10, weights="binary", random_state=1)
     shared = found.csr.multiply(exact).nnz / exact.nnz
     assert shared > 0.9
@@ -98,7 +98,7 @@ def test_large_data_is_searched_in_cells_with_good_recall_and_the_same_in_thread
 
 
 def test_data_full_of_duplicates_is_searched_in_cells_too(monkeypatch):
-    monkeypatch.setattr(neighbours, "EXACT_UP_TO", 500)
+    monkeypatch.setattr(neighbors, "EXACT_UP_TO", 500)
     X = np.zeros((3000, 3))
     X[2000:] = np.random.default_rng(0).normal(size=(1000, 3))
     sim = ab.similarity.knn(X, 5)
@@ -109,7 +109,7 @@ def test_data_full_of_duplicates_is_searched_in_cells_too(monkeypatch):
 
 
 @given(st.integers(1, 12), st.integers(1, 15), st.sampled_from(WEIGHTS), st.integers(0, 10**6))
-def test_few_points_many_neighbours_and_duplicates(n, n_neighbors, weights, seed):
+def test_few_points_many_neighbors_and_duplicates(n, n_neighbors, weights, seed):
     X = np.random.default_rng(seed).integers(0, 3, size=(n, 2)).astype(float)
     sim = ab.similarity.knn(X, n_neighbors, weights=weights)
     assert sim.n_points == n and sim.n_neighbors == min(n_neighbors, n - 1)
@@ -181,7 +181,7 @@ def test_kernels_select_what_sorting_selects(n, k, seed):
     k = min(k, n - 1)
     best, who = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.int32)
     kernels.select_nearest(X @ X.T, (X**2).sum(axis=1), 0, np.arange(n), best, who)
-    near, distance = neighbours_by_definition(X, k, "euclidean")
+    near, distance = neighbors_by_definition(X, k, "euclidean")
     np.testing.assert_array_equal(who, near)
     shuffled = rng.permuted(who, axis=1)
     np.testing.assert_allclose(kernels.measure_and_sort(X, X, shuffled), distance)
@@ -189,16 +189,16 @@ def test_kernels_select_what_sorting_selects(n, k, seed):
 
 
 @given(st.integers(3, 25), st.integers(1, 4), st.integers(0, 10**6))
-def test_neighbours_of_neighbours_are_the_nearest_of_what_is_reachable(n, k, seed):
+def test_neighbors_of_neighbors_are_the_nearest_of_what_is_reachable(n, k, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     k = min(k, n - 1)
     who = np.array(
         [rng.choice(np.delete(np.arange(n), i), k, replace=False) for i in range(n)], dtype=np.int32
     )
-    both = kernels.add_reverse_neighbours(who)
+    both = kernels.add_reverse_neighbors(who)
     improved = np.empty_like(who)
-    kernels.try_neighbours_of_neighbours(X, who, both, 0, n, improved)
+    kernels.try_neighbors_of_neighbors(X, who, both, 0, n, improved)
     for i in range(n):
         backwards = [j for c in range(k) for j in range(n) if who[j, c] == i][:k]
         assert both[i][both[i] >= 0].tolist() == [*who[i], *backwards]

@@ -59,7 +59,7 @@ def test_scores_of_a_model_that_is_one_tree_are_those_of_the_tree():
     )
 
 
-def test_adamic_adar_counts_common_neighbours():
+def test_adamic_adar_counts_common_neighbors():
     star = ab.similarity.graph(([0, 0, 0, 1], [1, 2, 3, 2]))
     scores = links.adamic_adar_scores(star, [[1, 3], [1, 2], [0, 3]])
     np.testing.assert_allclose(scores, [1 / np.log(3), 1 / np.log(3), 0.0])

@@ -152,8 +152,8 @@ def test_flat_clusterings_of_given_numbers_come_coarse_to_fine_and_are_checked_a
 
 def test_levels_are_the_cuts_before_the_largest_gaps():
     rng = np.random.default_rng(0)
-    centres = np.array([[0, 0], [0, 10], [100, 0], [100, 10], [100, 20]])
-    X = (centres[:, None] + rng.normal(scale=0.1, size=(5, 20, 2))).reshape(-1, 2)
+    centers = np.array([[0, 0], [0, 10], [100, 0], [100, 10], [100, 20]])
+    X = (centers[:, None] + rng.normal(scale=0.1, size=(5, 20, 2))).reshape(-1, 2)
     tree = Tree.from_linkage(sch.linkage(X, "average"))
     coarse, fine = tree.levels(2)
     assert (coarse.n_clusters, fine.n_clusters) == (2, 5)

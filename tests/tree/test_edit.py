@@ -72,7 +72,7 @@ def test_collapsing_unary_nodes_keeps_every_group(tree):
 
 
 @given(any_tree)
-def test_binarised_trees_are_binary_keep_every_group_and_every_height(tree):
+def test_binarized_trees_are_binary_keep_every_group_and_every_height(tree):
     tree = decorated(tree)
     binary = tree.binarize()
     assert binary.is_binary

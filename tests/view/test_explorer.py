@@ -60,8 +60,8 @@ def no_errors(request):
         assert browser.execute_script("return window.broken") is None
 
 
-def colours_on_canvas(driver):
-    """How many different colours the stage shows."""
+def colors_on_canvas(driver):
+    """How many different colors the stage shows."""
     return driver.execute_script(
         "const c = document.querySelector('canvas.stage');"
         "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const seen = new Set();"
@@ -81,7 +81,7 @@ def show(driver, view):
 def test_every_view_paints_the_tree(driver, view):
     show(driver, view)
     assert explorer(driver, "e.stage.frame.length") > 50
-    assert colours_on_canvas(driver) > 10
+    assert colors_on_canvas(driver) > 10
 
 
 @pytest.mark.parametrize("view", VIEWS[:5])
@@ -155,7 +155,7 @@ def test_the_card_tells_what_is_in_a_node(driver, digits):
     assert path == len(tree.ancestors(tree.root - 3))
 
 
-def test_the_cut_slider_colours_and_scores_as_python_does(driver, digits):
+def test_the_cut_slider_colors_and_scores_as_python_does(driver, digits):
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     tree, content = digits
@@ -227,7 +227,7 @@ def test_picking_a_point_selects_its_leaf(driver, digits):
     assert explorer(driver, "e.selected") == tree.leaf_order[17]
 
 
-def test_colouring_by_numbers_shows_a_scale(driver):
+def test_coloring_by_numbers_shows_a_scale(driver):
     explorer(driver, "await e.setColor('ink')")
     assert driver.execute_script("return document.querySelectorAll('.legend .strip .swatch').length") == 16
     explorer(driver, "await e.setColor('label')")

@@ -11,18 +11,18 @@ from arbora.view import _kernels as kernels
 from arbora.view.layout import Layout, largest_nodes, mobius
 
 
-def centre_by_definition(tree):
-    centre = np.zeros(tree.n_nodes)
-    centre[tree.leaf_order] = np.arange(tree.n_leaves) + 0.5
+def center_by_definition(tree):
+    center = np.zeros(tree.n_nodes)
+    center[tree.leaf_order] = np.arange(tree.n_leaves) + 0.5
     for node in range(tree.n_leaves, tree.n_nodes):
         children = tree.children(node)
-        centre[node] = (centre[children[0]] + centre[children[-1]]) / 2
-    return centre
+        center[node] = (center[children[0]] + center[children[-1]]) / 2
+    return center
 
 
 @given(trees(max_leaves=20))
-def test_centre_equals_its_definition(tree):
-    assert np.allclose(Layout(tree).centre, centre_by_definition(tree))
+def test_center_equals_its_definition(tree):
+    assert np.allclose(Layout(tree).center, center_by_definition(tree))
 
 
 @given(trees(max_leaves=15, heights=True), st.sampled_from(["height", "size", "depth"]))

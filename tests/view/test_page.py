@@ -191,7 +191,7 @@ def lab(linear):
 
 @pytest.mark.parametrize("colors", [palette.LIGHT, palette.DARK])
 @pytest.mark.parametrize("kind", ["protan", "deutan"])
-def test_the_first_ten_colours_differ_for_colour_blind_readers(colors, kind):
+def test_the_first_ten_colors_differ_for_color_blind_readers(colors, kind):
     seen = lab(machado(np.array([palette.rgb(color) for color in colors[:10]]) / 255, kind))
     distance = np.linalg.norm(seen[:, None] - seen[None], axis=2) + 1e9 * np.eye(10)
     assert distance.min() > 12, np.round(distance.min(axis=1), 1)

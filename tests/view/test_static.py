@@ -97,17 +97,17 @@ def test_a_deep_chain_is_drawn_without_recursion():
         chain(3000).plot(kind, max_leaves=100)
 
 
-def test_colours_follow_the_majority(iris):
+def test_colors_follow_the_majority(iris):
     tree, species = iris
     ax = tree.plot(colors=species)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["setosa", "versicolor", "virginica"]
 
 
-def test_cluster_colours_are_those_of_the_cut(iris):
+def test_cluster_colors_are_those_of_the_cut(iris):
     tree, _ = iris
     ax = tree.plot("icicle", n_clusters=3, labels=False)
     colors = {tuple(color) for color in ax.collections[0].get_facecolor()}
-    assert len(colors) == 4  # three clusters and the grey above them
+    assert len(colors) == 4  # three clusters and the gray above them
 
 
 def test_strips_and_support_are_drawn(iris):
@@ -186,9 +186,9 @@ def test_geodesics_run_from_start_to_end_along_circles_that_meet_the_rim_at_righ
     assert path[0] == pytest.approx(p[0])
     assert path[-1] == pytest.approx(q[0])
     a, b = 2 * np.array([path[0], path[-1]]), 1 + np.abs([path[0], path[-1]]) ** 2
-    centre = np.linalg.solve(np.stack([a.real, a.imag], axis=1), b)
-    radius = np.sqrt((centre**2).sum() - 1)
-    assert np.allclose(np.abs(path - complex(*centre)), radius)
+    center = np.linalg.solve(np.stack([a.real, a.imag], axis=1), b)
+    radius = np.sqrt((center**2).sum() - 1)
+    assert np.allclose(np.abs(path - complex(*center)), radius)
 
 
 def test_the_heat_map_orders_rows_and_columns_by_their_trees(iris):

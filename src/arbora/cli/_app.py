@@ -20,7 +20,7 @@ METHODS = (
 
 app = typer.Typer(
     name="arbora",
-    help="Hierarchical clustering you can optimise, measure and explore.",
+    help="Hierarchical clustering you can optimize, measure and explore.",
     epilog=f"Exit codes: {_CODES}",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -188,7 +188,7 @@ def plot(
     kind: Annotated[str, typer.Option("--kind", help="dendrogram, circular, disk or icicle.")] = "dendrogram",
     data: o.DataBehind = None,
     clusters: Annotated[
-        int | None, typer.Option("--clusters", "-k", min=1, help="Colour the clusters of a cut.")
+        int | None, typer.Option("--clusters", "-k", min=1, help="Color the clusters of a cut.")
     ] = None,
     support: Annotated[bool, typer.Option("--support", help="Write support values.")] = False,
     max_leaves: Annotated[int, typer.Option("--max-leaves", min=2, help="Larger trees are truncated.")] = 600,

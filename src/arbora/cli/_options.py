@@ -37,7 +37,7 @@ Format = Annotated[
 LabelColumn = Annotated[
     str | None,
     typer.Option(
-        "--label-column", help="Column of classes: kept out of the features, used for scores and colours."
+        "--label-column", help="Column of classes: kept out of the features, used for scores and colors."
     ),
 ]
 NameColumn = Annotated[str | None, typer.Option("--name-column", help="Column of names: the leaves' labels.")]

@@ -177,10 +177,10 @@ def _check_settings(settings: dict[str, Any], accepted: Any, owner: str) -> None
             raise Unusable(f"{owner} has no parameter {name!r} (--set). It has {', '.join(names)}.")
 
 
-def similarity_of(data: Data, metric: str, *, neighbours: bool, seed: int | None = None) -> Any:
-    """What "alike" means for this data: the graph, or, for vectors, all cosines or nearest neighbours.
+def similarity_of(data: Data, metric: str, *, neighbors: bool, seed: int | None = None) -> Any:
+    """What "alike" means for this data: the graph, or, for vectors, all cosines or nearest neighbors.
 
-    Costs over all cosines compare with the literature; over neighbours a lower cost means purer clusters.
+    Costs over all cosines compare with the literature; over neighbors a lower cost means purer clusters.
     """
     from arbora import similarity
 
@@ -189,7 +189,7 @@ def similarity_of(data: Data, metric: str, *, neighbours: bool, seed: int | None
     if data.kind == "graph":
         return similarity.graph(data.values)
     data.check_usable()
-    if neighbours or metric == "euclidean":
+    if neighbors or metric == "euclidean":
         return similarity.knn(data.values, metric=metric, random_state=seed)
     values = data.values.toarray() if hasattr(data.values, "toarray") else data.values
     return similarity.cosine(np.asarray(values, dtype=np.float64))

@@ -51,7 +51,7 @@ def run_refine(
             seed=seed,
         )
         better = refine_tree(tree, data, metric, objective, max_sweeps, seed, kept, console)
-    similarity = similarity_of(data, metric, neighbours=True, seed=seed)
+    similarity = similarity_of(data, metric, neighbors=True, seed=seed)
     costs = {"before": _cost(tree, similarity), "after": _cost(better, similarity)}
     if out is not None:
         write_tree(better, str(out))
@@ -78,7 +78,7 @@ def refine_tree(
 ) -> Tree:
     """Refined tree; with a checkpoint an interrupted run loses at most one step."""
     with console.stage("similarity"):
-        similarity = similarity_of(data, metric, neighbours=True, seed=seed)
+        similarity = similarity_of(data, metric, neighbors=True, seed=seed)
     return public("refine")(
         tree,
         similarity,

@@ -63,7 +63,7 @@ def scores_of(tree: Tree, data: Data, metric: str, method: str) -> dict[str, flo
         return {}
     if tree.n_leaves == 1:
         return {}
-    similarity = similarity_of(data, metric, neighbours=False)
+    similarity = similarity_of(data, metric, neighbors=False)
     return {key: float(value) for key, value in metrics.score(tree, similarity, y=data.labels).items()}
 
 

@@ -1,7 +1,7 @@
 """Riemannian stochastic gradient descent and Adam (Bécigneul and Ganea, 2019) on the Poincaré ball.
 
 A parameter group is a set of points of the ball (last axis: coordinates) unless it says ``ball=False``; so
-one optimiser trains embeddings and the Euclidean weights of a model together.
+one optimizer trains embeddings and the Euclidean weights of a model together.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def project(x: Tensor, boundary: float | None = None) -> Tensor:
 def at_radius(x: Tensor, radius: Tensor | float) -> Tensor:
     """Move every point along its ray to hyperbolic distance `radius` from the origin.
 
-    The point at the origin has no ray and stays. This is HypHC's normalisation of leaf embeddings.
+    The point at the origin has no ray and stays. This is HypHC's normalization of leaf embeddings.
     """
     radius = torch.as_tensor(radius, dtype=x.dtype, device=x.device)
     return _unit(x) * torch.tanh(radius / 2)[..., None]
@@ -186,7 +186,7 @@ def reflect(x: Tensor, axis: Tensor) -> Tensor:
 
 
 def inversion_center(x: Tensor) -> Tensor:
-    """Centre `x / |x|²` of the sphere, orthogonal to the boundary, whose inversion swaps x and the origin."""
+    """Center `x / |x|²` of the sphere, orthogonal to the boundary, whose inversion swaps x and the origin."""
     square = (x * x).sum(-1, keepdim=True)
     return x / torch.where(square > 0, square, torch.ones_like(square))
 

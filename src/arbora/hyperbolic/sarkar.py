@@ -68,7 +68,7 @@ def sarkar_embedding(tree: Tree, edge_length: float | None = None) -> NDArray[np
 def least_edge_length(n_children: int) -> float:
     """Edge length above which Sarkar's construction keeps ancestors in the order of the tree.
 
-    A geodesic that leaves a node's neighbourhood through two directions at angle 2π / (n_children + 1) passes
+    A geodesic that leaves a node's neighborhood through two directions at angle 2π / (n_children + 1) passes
     it at a distance of at most -log tan of a quarter of that angle; two such detours must fit an edge.
     """
     return 0.3 - 2 * math.log(math.tan(math.pi / (2 * (max(n_children, 2) + 1))))
@@ -96,7 +96,7 @@ def _checked_edge_length(tree: Tree, edge_length: float | None) -> float:
 def circle_angles(tree: Tree) -> NDArray[np.float64]:
     """Angle of each leaf on a circle such that `decode_circle` returns the tree, whatever its depth.
 
-    Neighbours in leaf order are as far apart as their common ancestor is large; the widest gap closes the
+    Neighbors in leaf order are as far apart as their common ancestor is large; the widest gap closes the
     circle. Nodes with more than two children come back as binary refinements.
 
     Examples
@@ -111,7 +111,7 @@ def circle_angles(tree: Tree) -> NDArray[np.float64]:
     n = tree.n_leaves
     if n == 1:
         return np.zeros(1)
-    gaps = tree.sizes[tree.neighbour_lca].astype(np.float64)
+    gaps = tree.sizes[tree.neighbor_lca].astype(np.float64)
     along = np.concatenate([[0.0], np.cumsum(gaps)])
     angles = np.empty(n)
     angles[tree.leaf_order] = along * (2 * math.pi / (along[-1] + n + 1))

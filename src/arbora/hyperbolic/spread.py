@@ -30,7 +30,7 @@ class Spread(NamedTuple):
     is_spread : bool
         Whether ``spread > required``.
     epsilon : float
-        If a minimiser of the continuous cost has this margin, and so has an embedding of the best tree, then
+        If a minimizer of the continuous cost has this margin, and so has an embedding of the best tree, then
         the decoded tree costs at most ``1 + epsilon`` times the best. Infinity where the margin says nothing.
     n_triples : int
         Triples looked at.
@@ -69,7 +69,7 @@ def measure_spread(
     embedding : array-like of shape (n, d)
         Leaves in the ball.
     temperature : float
-        Of the cost that was minimised.
+        Of the cost that was minimized.
     similarity : Similarity, optional
     n_triples : int
         Above 400 leaves, look at so many random triples.

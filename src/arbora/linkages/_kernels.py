@@ -1,4 +1,4 @@
-"""Agglomeration of a sparse graph: nearest-neighbour chains over heaps, spanning forests, the rest joined."""
+"""Agglomeration of a sparse graph: nearest-neighbor chains over heaps, spanning forests, the rest joined."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def move_edges(graph, mass, size, pairs, method, gone, into):
 
 
 def agglomerate(end, weight, mass, method):
-    """Merges along nearest-neighbour chains.
+    """Merges along nearest-neighbor chains.
 
     Consumes `weight` and `mass`. Returns (left, right, similarity): merge t joins nodes left[t] and right[t] into
     node n_points + t; parts without an edge between them stay apart. Chains start from the oldest cluster, and
@@ -326,9 +326,9 @@ def kmeans(rows, draws, n_steps):
     """
     n_rows, n_features = rows.shape
     n_parts = draws.shape[0]
-    centres = np.empty((n_parts, n_features), dtype=rows.dtype)
+    centers = np.empty((n_parts, n_features), dtype=rows.dtype)
     label = np.zeros(n_rows, dtype=np.int64)
-    gap = np.full(n_rows, np.inf)  # squared distance to the nearest centre
+    gap = np.full(n_rows, np.inf)  # squared distance to the nearest center
     chosen = int(draws[0] * n_rows)
     for k in range(n_parts):
         if k > 0:
@@ -337,9 +337,9 @@ def kmeans(rows, draws, n_steps):
             while chosen < n_rows - 1 and (target > gap[chosen] or gap[chosen] == 0.0):
                 target -= gap[chosen]
                 chosen += 1
-        centres[k] = rows[chosen]
+        centers[k] = rows[chosen]
         for r in range(n_rows):
-            gap[r] = min(gap[r], squared_gap(rows[r], centres[k]))
+            gap[r] = min(gap[r], squared_gap(rows[r], centers[k]))
     total = np.inf
     for _ in range(n_steps):
         moved = False
@@ -347,7 +347,7 @@ def kmeans(rows, draws, n_steps):
         for r in range(n_rows):
             best, nearest = np.inf, 0
             for k in range(n_parts):
-                value = squared_gap(rows[r], centres[k])
+                value = squared_gap(rows[r], centers[k])
                 if value < best:
                     best, nearest = value, k
             moved |= nearest != label[r]
@@ -358,12 +358,12 @@ def kmeans(rows, draws, n_steps):
         size = np.zeros(n_parts, dtype=np.int64)
         for r in range(n_rows):
             if size[label[r]] == 0:
-                centres[label[r]] = 0.0
+                centers[label[r]] = 0.0
             size[label[r]] += 1
-            centres[label[r]] += rows[r]
+            centers[label[r]] += rows[r]
         for k in range(n_parts):
             if size[k] > 0:
-                centres[k] /= size[k]
+                centers[k] /= size[k]
     return label, total
 
 

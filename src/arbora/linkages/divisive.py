@@ -117,8 +117,8 @@ def _split_all(
 def _sum_of_squares(rows: NDArray[np.float64]) -> float:
     if len(rows) == 1 or (rows == rows[0]).all():
         return 0.0
-    centred = rows - rows.mean(axis=0)
-    return float(np.einsum("ij,ij->", centred, centred))
+    centered = rows - rows.mean(axis=0)
+    return float(np.einsum("ij,ij->", centered, centered))
 
 
 def _kmeans(

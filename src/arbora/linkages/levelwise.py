@@ -23,7 +23,7 @@ def birch(X: Any, *, threshold: float | None = None, branching_factor: int = 50)
     X : array-like or sparse matrix of shape (n_points, n_features)
         Rows to cluster, in the order in which BIRCH is to see them.
     threshold : float, optional
-        Largest radius of a lowest group. By default half the median distance to the nearest neighbour in a
+        Largest radius of a lowest group. By default half the median distance to the nearest neighbor in a
         sample of 1,000 rows, so that only near-duplicates are grouped.
     branching_factor : int
         Most parts of a node.

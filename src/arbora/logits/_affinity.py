@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from arbora.logits._rows import Assignment
 from arbora.tree import Tree
 
-_NEIGHBOURS = 20
+_NEIGHBORS = 20
 
 
 def class_affinity(class_sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Symmetric standardised affinity of classes: float64[n_classes, n_classes], NaN-free.
+    """Symmetric standardized affinity of classes: float64[n_classes, n_classes], NaN-free.
 
-    Entry (a, b) averages the mean centred logit of b over the points of a and that of a over the points of b; a class
+    Entry (a, b) averages the mean centered logit of b over the points of a and that of a over the points of b; a class
     without points has only the other direction. Logits average like log probabilities, so every point counts, not just
     those that are nearly confused. Pairs have mean 0 and variance 1.
     """
@@ -35,7 +35,7 @@ def class_affinity(class_sums: NDArray[np.float64], counts: NDArray[np.int64]) -
     return affinity
 
 
-def affinity_graph(affinity: NDArray[np.float64], n_neighbors: int = _NEIGHBOURS) -> sp.csr_array:
+def affinity_graph(affinity: NDArray[np.float64], n_neighbors: int = _NEIGHBORS) -> sp.csr_array:
     """Graph of each class's nearest classes with weights exp(affinity)."""
     n = len(affinity)
     m = min(n_neighbors, n - 1)

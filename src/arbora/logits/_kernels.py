@@ -1,7 +1,7 @@
 """Numeric loops of L2H: plain arrays in and out.
 
 A row of logits is decoded into a small buffer that stays in the first-level cache, and everything else
-(maximum, exponential, sum) runs over that buffer in loops the compiler can vectorise. The library's `exp`
+(maximum, exponential, sum) runs over that buffer in loops the compiler can vectorize. The library's `exp`
 is one scalar call per number and was four fifths of the time; `exp_row` replaces it.
 """
 
@@ -141,7 +141,7 @@ def _choose_load_row(rows, i, code, row, bits):
 def largest(row):
     """Largest entry of a row.
 
-    Compared as integers whose order is that of the floats: the compiler vectorises an integer maximum (6 times
+    Compared as integers whose order is that of the floats: the compiler vectorizes an integer maximum (6 times
     faster), a floating one it does not, whatever the flags.
     """
     raise NotImplementedError("compiled only")
@@ -188,7 +188,7 @@ def first_equal(row, value):
     for block in range(0, whole, 32):
         part = row[block : block + 32]
         hits = np.int32(0)
-        for j in range(32):  # counts without leaving, hence vectorised
+        for j in range(32):  # counts without leaving, hence vectorized
             hits += np.int32(part[j] == value)
         if hits > 0:
             for j in range(32):
@@ -311,7 +311,7 @@ def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, 
 
 @njit(cache=True, nogil=True)
 def sum_by_class(rows, code, mode, sharpness, order, offsets, start, stop, row, bits, sums):
-    """Add the centred logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`."""
+    """Add the centered logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`."""
     n_classes = rows.shape[1]
     for c in range(start, stop):
         for p in range(offsets[c], offsets[c + 1]):

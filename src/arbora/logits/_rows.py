@@ -193,7 +193,7 @@ class Rows:
         return np.sum(self._run(job, 0, len(points)), axis=0) / max(1, len(points))
 
     def class_sums(self, assignment: Assignment) -> NDArray[np.float64]:
-        """Sum of the centred logits of each class's points: float64[n_classes, n_classes]."""
+        """Sum of the centered logits of each class's points: float64[n_classes, n_classes]."""
         sums = np.zeros((self.n_classes, self.n_classes))
 
         def job(start: int, stop: int) -> None:

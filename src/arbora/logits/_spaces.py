@@ -53,7 +53,7 @@ def is_several(X: Any) -> bool:
 
 
 class Scaling:
-    """Centre each space and divide it by one number, so that entries have mean square 1.
+    """Center each space and divide it by one number, so that entries have mean square 1.
 
     Learning rates then mean the same for every space; directions keep their relative lengths.
     """

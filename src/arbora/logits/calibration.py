@@ -39,7 +39,7 @@ class Calibration(NamedTuple):
 def calibration_error(
     logits: ArrayLike, y: ArrayLike, *, n_bins: int = 15, temperature: float = 1.0
 ) -> Calibration:
-    """Expected calibration error of logits for labelled points, with bins of equal width.
+    """Expected calibration error of logits for labeled points, with bins of equal width.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def calibration_error(
 
 
 def fit_temperature(logits: ArrayLike, y: ArrayLike) -> float:
-    """Temperature that maximises the likelihood of the labels: ``softmax(logits / temperature)``.
+    """Temperature that maximizes the likelihood of the labels: ``softmax(logits / temperature)``.
 
     One number, so accuracy does not change; a few hundred held-out points suffice. Pass it to `L2H(temperature=...)`.
 
@@ -92,8 +92,8 @@ def fit_temperature(logits: ArrayLike, y: ArrayLike) -> float:
     def loss(log_temperature: float) -> float:
         scaled = logits * np.exp(-log_temperature)
         top = scaled.max(axis=1)
-        normaliser = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
-        return float((normaliser - own * np.exp(-log_temperature)).mean())
+        normalizer = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
+        return float((normalizer - own * np.exp(-log_temperature)).mean())
 
     found = minimize_scalar(loss, bounds=_LOG_TEMPERATURES, method="bounded", options={"xatol": 1e-5})
     return float(np.exp(found.x))

@@ -1,4 +1,4 @@
-"""How many clusters: the number whose flat model has the lowest normalised loss."""
+"""How many clusters: the number whose flat model has the lowest normalized loss."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Choice(NamedTuple):
     Attributes
     ----------
     best : estimator
-        The fitted model with the lowest normalised loss.
+        The fitted model with the lowest normalized loss.
     losses : dict
-        Normalised loss of each number of clusters, averaged over repeats.
+        Normalized loss of each number of clusters, averaged over repeats.
     """
 
     best: Any
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
 
 
 def choose_n_clusters(model: Any, X: Any, candidates: Iterable[int], *, n_repeats: int = 1) -> Choice:
-    """Fit a model for each number of clusters and keep the one with the lowest normalised loss.
+    """Fit a model for each number of clusters and keep the one with the lowest normalized loss.
 
     The loss over its value for labels that say nothing, log(n_clusters): figure 5 of the L2H paper found the minimum
     at the true number of classes.

@@ -22,9 +22,9 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
     - classifiers and others with a `decision_function` of one column a class: that (TURTLE, TEMI, linear models);
       one with a single column: 0 and it, whose softmax is the logistic function;
     - `predict_log_proba` or `predict_proba`: log probabilities, zeros raised to 1e-30;
-    - clusterers with centres (`transform` to distances, or `cluster_centers_`), and clusterers with only `labels_`
-      (centres are then the means of the clusters in X, which must be the training points; noise, -1, has none):
-      negative squared distances to the centres, on a scale that does not depend on units or dimension (see Notes).
+    - clusterers with centers (`transform` to distances, or `cluster_centers_`), and clusterers with only `labels_`
+      (centers are then the means of the clusters in X, which must be the training points; noise, -1, has none):
+      negative squared distances to the centers, on a scale that does not depend on units or dimension (see Notes).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
     Notes
     -----
     Squared distances become logits as ``-d² / s``, with s the mean difference between the squared distances to the
-    nearest and the second nearest centre: a typical point then prefers its own cluster e : 1 to the next.
+    nearest and the second nearest center: a typical point then prefers its own cluster e : 1 to the next.
 
     Examples
     --------
@@ -102,21 +102,21 @@ def _log_joint(model: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _squared_distances(model: Any, X: Any) -> NDArray[np.float64]:
     if hasattr(model, "cluster_centers_"):
-        return _to_centres(np.asarray(X, dtype=np.float64), np.asarray(model.cluster_centers_))
+        return _to_centers(np.asarray(X, dtype=np.float64), np.asarray(model.cluster_centers_))
     if hasattr(model, "subcluster_centers_") and hasattr(model, "subcluster_labels_"):  # Birch
-        return _to_centres(
+        return _to_centers(
             np.asarray(X, dtype=np.float64), _means(model.subcluster_centers_, model.subcluster_labels_)
         )
     if hasattr(model, "labels_"):
         X = np.asarray(X, dtype=np.float64)
         if len(model.labels_) != len(X):
             raise ValueError(
-                f"{type(model).__name__} has no centres, so X must be its {len(model.labels_)} training points. "
+                f"{type(model).__name__} has no centers, so X must be its {len(model.labels_)} training points. "
                 f"Got {len(X)}."
             )
-        return _to_centres(X, _means(X, model.labels_))
+        return _to_centers(X, _means(X, model.labels_))
     raise TypeError(
-        f"{type(model).__name__} gives no logits: it has no decision_function, predict_proba, centres or labels_."
+        f"{type(model).__name__} gives no logits: it has no decision_function, predict_proba, centers or labels_."
     )
 
 
@@ -127,10 +127,10 @@ def _means(X: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.floa
     return np.array([X[labels == k].mean(axis=0) for k in clusters])
 
 
-def _to_centres(X: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+def _to_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
     from sklearn.metrics import euclidean_distances
 
-    return euclidean_distances(X, centres, squared=True)
+    return euclidean_distances(X, centers, squared=True)
 
 
 def _from_distances(squared: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_points, n_features), or a list of several with the same rows
-            Representations of the points in one or more spaces; each is centred and scaled to mean square 1.
+            Representations of the points in one or more spaces; each is centered and scaled to mean square 1.
         y : ignored
         """
         spaces = as_spaces(self, X, reset=True)

@@ -1,4 +1,4 @@
-"""TEMI: clusters that tell neighbours together, by pointwise mutual information (Adaloglou et al. 2023)."""
+"""TEMI: clusters that tell neighbors together, by pointwise mutual information (Adaloglou et al. 2023)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _POINTS_PER_SEARCH = 2048
 
 
 class TEMI(FlatModel):
-    """Flat clustering that maximises the pointwise mutual information between a point and its nearest neighbours.
+    """Flat clustering that maximizes the pointwise mutual information between a point and its nearest neighbors.
 
     An ensemble of heads (cosine similarity to prototypes, after an optional hidden layer) is trained on frozen
-    features; each has a teacher, its running average. For a point x and a neighbour x' a head's loss is minus
+    features; each has a teacher, its running average. For a point x and a neighbor x' a head's loss is minus
     ``log sum_c (q_student(c|x) q_teacher(c|x'))**beta / q_teacher(c)``, both ways, weighted by how surely all teachers
     put x and x' together. The head with the lowest loss gives the clustering.
 
@@ -29,7 +29,7 @@ class TEMI(FlatModel):
     ----------
     n_clusters : int, default=8
     n_neighbors : int, default=50
-        Neighbours (cosine) among which pairs are drawn; fewer where there are fewer points.
+        Neighbors (cosine) among which pairs are drawn; fewer where there are fewer points.
     n_heads : int, default=8
     hidden : int, default=0
         Width of a hidden layer in each head; 0 for none.
@@ -50,7 +50,7 @@ class TEMI(FlatModel):
     head_losses_ : ndarray, shape (n_heads,)
         Mean loss of each head over the last tenth of the steps.
     loss_, normalized_loss_ : float
-        Lowest of these; and as a share of its bounds: 0 when neighbours always fall together in equal, sure
+        Lowest of these; and as a share of its bounds: 0 when neighbors always fall together in equal, sure
         clusters, 1 when labels carry no information. See `arbora.logits.choose_n_clusters`.
     n_steps_ : int
         Steps taken.
@@ -99,10 +99,10 @@ class TEMI(FlatModel):
 
     def _learn(self, spaces: list[Any]) -> None:
         points = _side_by_side(spaces)
-        self._train(points, _neighbours(import_torch(), points, int(self.n_neighbors)), self._generator())
+        self._train(points, _neighbors(import_torch(), points, int(self.n_neighbors)), self._generator())
         self.labels_ = self._logits(points).argmax(dim=1).numpy()
 
-    def _train(self, points: Any, neighbours: Any, generator: Any) -> None:
+    def _train(self, points: Any, neighbors: Any, generator: Any) -> None:
         torch = import_torch()
         n, k = len(points), int(self.n_clusters)
         student = _Heads(torch, points.shape[1], int(self.hidden), k, int(self.n_heads), generator)
@@ -116,7 +116,7 @@ class TEMI(FlatModel):
 
         def step() -> Any:
             chosen = torch.randint(0, n, (size,), generator=generator)
-            near = _draw_neighbours(torch, neighbours, chosen, generator)
+            near = _draw_neighbors(torch, neighbors, chosen, generator)
             loss = self._losses(torch, student, teacher, marginal, points[chosen], points[near])
             optimizer.zero_grad()
             loss.sum().backward()
@@ -149,7 +149,7 @@ class TEMI(FlatModel):
         self._head = teacher.one(best)
         self.head_losses_ = losses.numpy().astype(np.float64)
         self.loss_ = float(losses[best])
-        # Sure, equal clusters shared by all neighbours: weight 1, information log(n_clusters).
+        # Sure, equal clusters shared by all neighbors: weight 1, information log(n_clusters).
         k = int(self.n_clusters)
         self.normalized_loss_ = 1.0 + self.loss_ / math.log(k) if k > 1 else 0.0
 
@@ -215,8 +215,8 @@ def _side_by_side(spaces: list[Any]) -> Any:
     return torch.nn.functional.normalize(torch.cat(spaces, dim=1), dim=1)
 
 
-def _neighbours(torch: Any, points: Any, n_neighbors: int) -> Any:
-    """Nearest other points by cosine: int64 (n_points, m). A single point is its own neighbour."""
+def _neighbors(torch: Any, points: Any, n_neighbors: int) -> Any:
+    """Nearest other points by cosine: int64 (n_points, m). A single point is its own neighbor."""
     n = len(points)
     m = min(n_neighbors, n - 1)
     if m == 0:
@@ -230,6 +230,6 @@ def _neighbours(torch: Any, points: Any, n_neighbors: int) -> Any:
     return found
 
 
-def _draw_neighbours(torch: Any, neighbours: Any, chosen: Any, generator: Any) -> Any:
-    which = torch.randint(0, neighbours.shape[1], (len(chosen),), generator=generator)
-    return neighbours[chosen, which]
+def _draw_neighbors(torch: Any, neighbors: Any, chosen: Any, generator: Any) -> Any:
+    which = torch.randint(0, neighbors.shape[1], (len(chosen),), generator=generator)
+    return neighbors[chosen, which]

@@ -16,7 +16,7 @@ from arbora.logits.flat import FlatModel
 class TURTLE(FlatModel):
     """Flat clustering whose labels are linearly separable with a wide margin in frozen representation spaces.
 
-    Bilevel: a task encoder (one weight-normalised linear head a space, their softmaxes averaged) proposes labels;
+    Bilevel: a task encoder (one weight-normalized linear head a space, their softmaxes averaged) proposes labels;
     linear classifiers learn them by gradient descent (the inner problem, warm started); the encoder then moves to
     labels that these classifiers predict better, with an entropy term against empty clusters. Gradients stop at the
     labels (the first-order hypergradient of the paper).
@@ -142,7 +142,7 @@ class TURTLE(FlatModel):
 
 
 class _Head:
-    """Weight-normalised linear map: each row of weights has a direction and a length of its own."""
+    """Weight-normalized linear map: each row of weights has a direction and a length of its own."""
 
     def __init__(self, torch: Any, n_features: int, n_clusters: int, generator: Any) -> None:
         self.torch = torch

@@ -14,7 +14,7 @@ from arbora.similarity._protocol import check_covers, is_similarity
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
-UNLABELLED = -1
+UNLABELED = -1
 
 
 class Labels(NamedTuple):
@@ -52,7 +52,7 @@ def as_labels(y: ArrayLike, argument: str = "y") -> Labels:
             f"{argument} must have one label a point, shape (n_points,). Got shape {values.shape}."
         )
     known = _has_class(values, argument)
-    codes = np.full(len(values), UNLABELLED, dtype=np.int64)
+    codes = np.full(len(values), UNLABELED, dtype=np.int64)
     try:
         classes, codes[known] = np.unique(values[known], return_inverse=True)
     except TypeError as problem:  # objects without an order, such as 1 and "a"
@@ -70,20 +70,20 @@ def _has_class(values: NDArray[Any], argument: str) -> NDArray[np.bool_]:
     if kind in "bUS":
         return np.ones(len(values), dtype=bool)
     if kind in "iu":
-        return values != UNLABELLED
+        return values != UNLABELED
     if kind == "f":
         if np.isinf(values).any():
             raise ValueError(
                 f"{argument} must not hold infinity. Point {int(np.argmax(np.isinf(values)))} does."
             )
-        return ~np.isnan(values) & (values != UNLABELLED)
+        return ~np.isnan(values) & (values != UNLABELED)
     if kind == "O":
         return np.array([not _is_missing(value) for value in values], dtype=bool)
     raise TypeError(f"{argument} must hold numbers or strings. Got dtype {values.dtype}.")
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, (int, np.integer)) and value == UNLABELLED):
+    if value is None or (isinstance(value, (int, np.integer)) and value == UNLABELED):
         return True
     try:
         return bool(value != value)
@@ -100,7 +100,7 @@ def check_same_length(first: Any, second: Any, names: tuple[str, str]) -> None:
 
 
 def as_leaf_of_point(leaf_of_point: ArrayLike | None, tree: Tree, n_points: int) -> NDArray[np.int64]:
-    """Leaf that holds each labelled point; by default point i is leaf i."""
+    """Leaf that holds each labeled point; by default point i is leaf i."""
     if leaf_of_point is None:
         if n_points != tree.n_leaves:
             raise ValueError(

@@ -83,7 +83,7 @@ def log_distance_of_pairs(class_end, leaf, count, joined, depth, log_distance):
     return total
 
 
-# Sums may be reordered (what lets them vectorise); NaN and infinity are refused before a kernel is called.
+# Sums may be reordered (what lets them vectorize); NaN and infinity are refused before a kernel is called.
 _REORDER = {"reassoc", "nsz", "nnan", "ninf"}
 
 ROWS_AT_ONCE = 4  # rows i that share one pass over a row j, so that memory is not what limits the speed
@@ -125,7 +125,7 @@ def _minimum_of_rows(w, left, right):
 @njit(cache=True, fastmath=_REORDER)
 def _minimum_with_four_rows(row, a, b, c, d, aj, bj, cj, dj):
     total = 0.0
-    for k in range(row.shape[0]):  # from 0, over slices: a loop from j + 1 does not vectorise
+    for k in range(row.shape[0]):  # from 0, over slices: a loop from j + 1 does not vectorize
         w = row[k]
         total += (min(w, min(aj, a[k])) + min(w, min(bj, b[k]))) + (
             min(w, min(cj, c[k])) + min(w, min(dj, d[k]))
@@ -135,7 +135,7 @@ def _minimum_with_four_rows(row, a, b, c, d, aj, bj, cj, dj):
 
 @njit(cache=True)
 def minimum_of_wedges(matrix):
-    """Sum over centres i and unordered pairs {j, k} of other points of min(matrix[i, j], matrix[i, k])."""
+    """Sum over centers i and unordered pairs {j, k} of other points of min(matrix[i, j], matrix[i, k])."""
     n = matrix.shape[0]
     total = 0.0
     others = np.empty(n - 1)

@@ -14,7 +14,7 @@ _MAX_ASSIGNMENT_CELLS = 100_000_000  # 800 MB for the assignment problem
 
 
 class Contingency(NamedTuple):
-    """Labelled points in each non-empty (cluster, class) cell."""
+    """Labeled points in each non-empty (cluster, class) cell."""
 
     cluster: NDArray[np.int64]
     label: NDArray[np.int64]

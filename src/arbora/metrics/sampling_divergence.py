@@ -97,5 +97,5 @@ def _degrees(similarity: Any) -> NDArray[np.float64]:
         return similarity.matrix.sum(axis=1, dtype=np.float64) - np.diagonal(similarity.matrix)
     raise TypeError(
         f"tree_sampling_divergence needs a graph or a dense matrix. Got {type(similarity).__name__}. "
-        f"Build a nearest-neighbour graph of vectors with arbora.similarity.knn(X)."
+        f"Build a nearest-neighbor graph of vectors with arbora.similarity.knn(X)."
     )

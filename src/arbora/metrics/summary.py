@@ -46,13 +46,13 @@ def score(
     ----------
     tree : Tree
     similarity : Similarity or sparse adjacency, optional
-        Gives Dasgupta's cost (also normalised), Moseley and Wang's revenue, for graphs and matrices TSD, and
+        Gives Dasgupta's cost (also normalized), Moseley and Wang's revenue, for graphs and matrices TSD, and
         with bounds Wang's ratio and where the cost lies between its bounds.
     y : labels, optional
         One level or several, as in `level_scores`. Gives dendrogram purity, and NMI, ARI and accuracy at the
         cut with as many clusters as classes; for several levels, each with the level's name.
     leaf_of_point : array-like of int, shape (n_points,), optional
-        Leaf that holds each labelled point, for trees whose leaves are clusters. Adds the least hierarchical
+        Leaf that holds each labeled point, for trees whose leaves are clusters. Adds the least hierarchical
         distance. The similarity still is that of the leaves.
     distances : array-like, optional
         Square or condensed; gives the cophenetic correlation of a tree with heights.

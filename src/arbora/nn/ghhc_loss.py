@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from arbora.hyperbolic import poincare
 from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.extract import extract_tree
-from arbora.hyperbolic.ghhc.initialise import initial_nodes
+from arbora.hyperbolic.ghhc.initialize import initial_nodes
 from arbora.hyperbolic.ghhc.model import nearest_parents, node_parents
 from arbora.tree import Tree
 

@@ -13,7 +13,7 @@ class HyperbolicLogisticRegression(nn.Module):
 
     A class k has a point p_k and a normal a_k; the hyperplane through p_k orthogonal to a_k is the union of
     the geodesics that leave p_k orthogonally to it. The logit is λ(p) |a| times the signed distance of x.
-    p_k is stored as a vector at the origin (p = exp(vector)), so any Euclidean optimiser trains the module.
+    p_k is stored as a vector at the origin (p = exp(vector)), so any Euclidean optimizer trains the module.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class HypHCLoss(nn.Module):
     reduction : {"mean", "sum"}, default="mean"
         Over triples. The sum over all triples of leaves, plus twice the sum of the similarities, is the cost.
     radius : float, optional
-        Move embeddings to this hyperbolic distance from the origin first (the paper normalises so). By
+        Move embeddings to this hyperbolic distance from the origin first (the paper normalizes so). By
         default they are taken as they are.
     check : bool, default=True
         Check that embeddings lie inside the ball and triples are leaves. On a GPU this waits for the device.
@@ -73,7 +73,7 @@ class HypHCLoss(nn.Module):
             (w_ij, w_ik, w_jk).
         """
         if self.check:
-            _check(embeddings, triples, similarities, normalised=self.radius is not None)
+            _check(embeddings, triples, similarities, normalized=self.radius is not None)
         points = embeddings[triples]  # (t, 3, d)
         if self.radius is not None:
             points = poincare.at_radius(points, self.radius)
@@ -85,7 +85,7 @@ class HypHCLoss(nn.Module):
         return f"temperature={self.temperature}, reduction={self.reduction!r}, radius={self.radius}"
 
 
-def _check(embeddings: Tensor, triples: Tensor, similarities: Tensor, normalised: bool) -> None:
+def _check(embeddings: Tensor, triples: Tensor, similarities: Tensor, normalized: bool) -> None:
     if embeddings.ndim != 2 or embeddings.shape[1] < 2:
         shape = tuple(embeddings.shape)
         raise ValueError(f"embeddings must have shape (n_leaves, dimension), dimension >= 2. Got {shape}.")
@@ -105,5 +105,5 @@ def _check(embeddings: Tensor, triples: Tensor, similarities: Tensor, normalised
         )
     if not bool(torch.isfinite(similarities).all()):
         raise ValueError("similarities must be finite.")
-    if not normalised:
+    if not normalized:
         poincare.check_in_ball(embeddings, "embeddings")

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from arbora.probabilistic import objectives
 from arbora.probabilistic.graph_input import read_graph
-from arbora.probabilistic.parameterisations import torch_graph
+from arbora.probabilistic.parameterizations import torch_graph
 from arbora.probabilistic.sparse import edge_distribution
 
 
@@ -42,7 +42,7 @@ class GraphLoss(nn.Module):
 class SoftDasgupta(GraphLoss):
     """Dasgupta cost of a probabilistic hierarchy over a graph, divided by the total weight; lower is better.
 
-    For binary A and B, the normalised cost of that tree. Differentiable in both, in O(m n' + n n'^2).
+    For binary A and B, the normalized cost of that tree. Differentiable in both, in O(m n' + n n'^2).
 
     Parameters
     ----------

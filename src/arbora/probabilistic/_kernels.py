@@ -61,10 +61,10 @@ def project_rows(matrix, first):
 
 
 @njit(cache=True, nogil=True)
-def neighbour_sums(start, stop, graph_ptr, graph_col, graph_val, ptr, col, val, n_internal):
+def neighbor_sums(start, stop, graph_ptr, graph_col, graph_val, ptr, col, val, n_internal):
     """Rows ``start..stop`` of the sparse product graph @ A, as (counts, columns, values).
 
-    A row is gathered in one dense vector over the internal nodes: neighbours share parents, so few distinct
+    A row is gathered in one dense vector over the internal nodes: neighbors share parents, so few distinct
     columns remain.
     """
     capacity = 4 * (stop - start) + n_internal

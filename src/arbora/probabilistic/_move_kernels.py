@@ -31,7 +31,7 @@ class TreeTerms(NamedTuple):
 
 
 class Mover(NamedTuple):
-    """Per moved node: neighbours' parents (CSR), parent, size, self-loop, own pair, first candidate."""
+    """Per moved node: neighbors' parents (CSR), parent, size, self-loop, own pair, first candidate."""
 
     ptr: np.ndarray
     col: np.ndarray
@@ -45,7 +45,7 @@ class Mover(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def sum_below(mover, i, parent, below):
-    """Weight of the neighbours of i below every internal node, into `below`; returns the total."""
+    """Weight of the neighbors of i below every internal node, into `below`; returns the total."""
     below[:] = 0.0
     total = 0.0
     for e in range(mover.ptr[i], mover.ptr[i + 1]):
@@ -61,10 +61,10 @@ def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
     """Dasgupta cost, up to a constant, with node i under each parent from ``mover.first[i]`` on.
 
     Under k, the s leaves of i count at every ancestor of k, where other pairs meet with weight ``path[k]``;
-    and each neighbour meets i at lca(k, neighbour's parent), which has ``below`` leaves. Both sums still see
-    i at its old place: together too much by s for every neighbour, and by s more for those that meet i at
+    and each neighbor meets i at lca(k, neighbor's parent), which has ``below`` leaves. Both sums still see
+    i at its old place: together too much by s for every neighbor, and by s more for those that meet i at
     the same node for the old and the new parent, with weight ``kept[k]``. All follow from the root down in
-    O(1): below k, neighbours come to meet i at k; off the old path, those below k no longer meet it there.
+    O(1): below k, neighbors come to meet i at k; off the old path, those below k no longer meet it there.
     """
     parent, below = tree.parent, tree.below
     root = parent.shape[0] - 1
@@ -116,7 +116,7 @@ def tsd_costs(tree, mover, i, near, everywhere, p, q, mass, gain, out):
 
     First i is taken out of its path to the root (p, q, mass are scratch copies of the tree's arrays). Under k
     it then meets, at an ancestor z of k, all that is below z but not below z's child towards k; ``gain`` adds
-    up what that changes from the root down. Unless `everywhere`, parents with no neighbour of i below them
+    up what that changes from the root down. Unless `everywhere`, parents with no neighbor of i below them
     are left out (infinite cost): each is worse than its own parent, and logarithms are what this costs.
     """
     parent = tree.parent

@@ -1,6 +1,6 @@
 """A step of sparse rows against the conditional costs of a sampled tree.
 
-The costs are those of `_move_kernels.py`, only for the parents at which a leaf can gain: those above its neighbours.
+The costs are those of `_move_kernels.py`, only for the parents at which a leaf can gain: those above its neighbors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def gather_candidates(mover, i, parent, work):
-    """The nodes with a neighbour of i below them, and the root: the only places where i can gain.
+    """The nodes with a neighbor of i below them, and the root: the only places where i can gain.
 
     They go to ``work.order`` in runs, each from a node upwards to where an earlier run passed; ``work.stop[r]``
     ends run r. Read run by run, each backwards, parents come before children. ``work.near`` sums the weight
@@ -95,7 +95,7 @@ def price_dasgupta(tree, mover, i, n_runs, total, work, cost):
 
 @njit(cache=True, nogil=True)
 def price_aside(tree, mover, i, k, work):
-    """Dasgupta cost of a parent with no neighbour below it: that of an ancestor, and its own longer path."""
+    """Dasgupta cost of a parent with no neighbor below it: that of an ancestor, and its own longer path."""
     root = tree.parent.shape[0] - 1
     size, loop, current = mover.size[i], mover.loop[i], mover.current[i]
     joint = k
@@ -192,8 +192,8 @@ def step_row(i, ptr, col, val, step, count, place, cost):
 def descend_sampled_rows(start, stop, objective, tree, mover, ptr, col, val, step):
     """One projected step of sparse rows against the costs of a sampled tree: (counts, columns, values).
 
-    A row's candidates are the nodes above its neighbours and the parents it already has; all others cost at
-    least as much as one of these. (For TSD, parents with no neighbour below are given up.)
+    A row's candidates are the nodes above its neighbors and the parents it already has; all others cost at
+    least as much as one of these. (For TSD, parents with no neighbor below are given up.)
     """
     n_internal = tree.parent.shape[0]
     work = empty_scratch(n_internal)

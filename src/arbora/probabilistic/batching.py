@@ -1,4 +1,4 @@
-"""The paper's batches (Sec. 3.5): K random leaves and their neighbours, at most C, and their edges."""
+"""The paper's batches (Sec. 3.5): K random leaves and their neighbors, at most C, and their edges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts
 
 
 class Batch(NamedTuple):
-    """Nodes of a subgraph, ascending, and its pair distribution (normalised within the subgraph)."""
+    """Nodes of a subgraph, ascending, and its pair distribution (normalized within the subgraph)."""
 
     nodes: np.ndarray
     graph: EdgeDistribution
@@ -19,7 +19,7 @@ class Batch(NamedTuple):
 
 @njit(cache=True)
 def gather_nodes(ptr, col, seeds, limit, position):
-    """Seeds first, then their neighbours, until `limit` nodes; `position` (all -1) marks those taken."""
+    """Seeds first, then their neighbors, until `limit` nodes; `position` (all -1) marks those taken."""
     taken = np.empty(limit, dtype=np.int64)
     n_taken = 0
     for s in range(seeds.shape[0]):

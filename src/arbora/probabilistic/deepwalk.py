@@ -99,15 +99,15 @@ def _walk(ptr, col, cumulative, start, path, state):
 
 
 @njit(cache=True, fastmath=True)
-def _learn_pair(centre, target, label, rate, vectors, context, change):
+def _learn_pair(center, target, label, rate, vectors, context, change):
     """One step of logistic regression on a (node, context) pair; the node's change is only collected."""
     score = np.float32(0.0)
     for d in range(change.shape[0]):
-        score += vectors[centre, d] * context[target, d]
+        score += vectors[center, d] * context[target, d]
     step = np.float32(rate * (label - 1.0 / (1.0 + np.exp(-score))))
     for d in range(change.shape[0]):
         change[d] += step * context[target, d]
-        context[target, d] += step * vectors[centre, d]
+        context[target, d] += step * vectors[center, d]
 
 
 @njit(cache=True)

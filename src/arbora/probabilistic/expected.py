@@ -20,7 +20,7 @@ from arbora.probabilistic.sparse import (
     binary_model,
     csr_from_parts,
     in_row_blocks,
-    neighbour_sums,
+    neighbor_sums,
 )
 from arbora.tree._kernels import sum_to_root
 
@@ -88,7 +88,7 @@ def decoded_loss(graph: EdgeDistribution, model: Model, objective):
 def _leaf_mover(graph, leaf_parent, n_internal, objective, n_threads):
     n = len(leaf_parent)
     hard = binary_model(leaf_parent, np.full(n_internal, n_internal - 1))
-    sums = neighbour_sums(graph, hard.A, n_threads)
+    sums = neighbor_sums(graph, hard.A, n_threads)
     size = graph.nodes if objective == "tsd" else np.ones(n)
     own = graph.nodes**2 if objective == "tsd" else np.zeros(n)
     first = np.zeros(n, dtype=np.int64)

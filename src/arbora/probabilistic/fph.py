@@ -63,7 +63,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     exact_q : bool, default=True
         Of Soft-TSD: q as in App. A.11, or the paper's proxy.
     batch_size, batch_limit : int
-        Train on the subgraph of `batch_size` random leaves and their neighbours, at most `batch_limit`; by
+        Train on the subgraph of `batch_size` random leaves and their neighbors, at most `batch_limit`; by
         default on the whole graph.
     evaluate_every : int, optional
         Decode after so many epochs; by default every one, with batches every 20.
@@ -98,7 +98,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     B_ : ndarray, shape (n_internal, n_internal)
     labels_ : ndarray of int64, shape (n_leaves,)
     score_ : float
-        Dasgupta cost over the total weight, or normalised TSD, of `tree_`.
+        Dasgupta cost over the total weight, or normalized TSD, of `tree_`.
     history_ : ndarray, shape (n_evaluations, 3)
         Epoch, loss that was descended, loss of the decoded tree (TSD with a minus, in nats).
     n_epochs_, best_epoch_ : int

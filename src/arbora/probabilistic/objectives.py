@@ -17,7 +17,7 @@ def soft_dasgupta(A: Tensor, B: Tensor, pairs: Tensor, loops: Tensor) -> Tensor:
 
 
 def soft_tsd(A: Tensor, B: Tensor, pairs: Tensor, loops: Tensor, exact: bool = True) -> Tensor:
-    """``KL(p || q)`` over internal nodes (App. A.1), in nats; to be maximised."""
+    """``KL(p || q)`` over internal nodes (App. A.1), in nats; to be maximized."""
     nodes = torch.sparse.sum(pairs, 1).to_dense() + loops if pairs.is_sparse else pairs.sum(1) + loops
     p = markov.edge_lca_distribution(A, B, pairs, loops)
     q = markov.node_lca_distribution(A, B, nodes, exact)

@@ -143,7 +143,7 @@ def count_threads(n_jobs) -> int:
 
 
 def score(tree: Tree, similarity, objective: str) -> float:
-    """Dasgupta cost over the total weight, or normalised TSD; NaN for a graph without edges."""
+    """Dasgupta cost over the total weight, or normalized TSD; NaN for a graph without edges."""
     if similarity.total <= 0:
         return float("nan")
     if objective == "tsd":
@@ -163,7 +163,7 @@ def unconstrained_step(model: FPH, graph, progress, similarity, settings: Settin
         )
     import torch
 
-    from arbora.probabilistic.parameterisations import AdamTrainer, EmbeddingParameters, SoftmaxParameters
+    from arbora.probabilistic.parameterizations import AdamTrainer, EmbeddingParameters, SoftmaxParameters
 
     dtype = getattr(torch, model.dtype)
     seed = int(progress.rng.integers(2**31))

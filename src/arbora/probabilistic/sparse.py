@@ -63,7 +63,7 @@ class LeafGradient(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Loss (to be minimised), its gradients, and the distributions of the lowest common ancestors."""
+    """Loss (to be minimized), its gradients, and the distributions of the lowest common ancestors."""
 
     loss: float
     leaf_gradient: LeafGradient
@@ -187,13 +187,13 @@ def csr_from_parts(ptr, col, val, shape):
     return out
 
 
-def neighbour_sums(graph: EdgeDistribution, A, n_threads=1):
-    """The sparse product pairs @ A: to which internal nodes a leaf's neighbours belong, and how much."""
+def neighbor_sums(graph: EdgeDistribution, A, n_threads=1):
+    """The sparse product pairs @ A: to which internal nodes a leaf's neighbors belong, and how much."""
     pairs = graph.pairs
     n, n_internal = A.shape
 
     def block(start, stop):
-        return _kernels.neighbour_sums(
+        return _kernels.neighbor_sums(
             start,
             stop,
             pairs.indptr,
@@ -240,7 +240,7 @@ def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluat
     A, B = model
     terms = _fundamental(B)
     N = terms.N
-    sums = neighbour_sums(graph, A, n_threads)
+    sums = neighbor_sums(graph, A, n_threads)
     SN = terms.times(_aggregate(A, sums))
     mass = _column_sums(A)  # expected number of leaves whose parent is z
     lca = terms.to_lca(np.einsum("kl,kl->l", N, SN))
@@ -271,7 +271,7 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     A, B = model
     terms = _fundamental(B)
     N = terms.N
-    sums = neighbour_sums(graph, A, n_threads)
+    sums = neighbor_sums(graph, A, n_threads)
     SN = terms.times(_aggregate(A, sums))
     nodes = graph.nodes.astype(A.dtype, copy=False)
     mass = _column_sums(A, nodes)

@@ -71,7 +71,7 @@ def train(
     """Descend until `max_epochs`, until patience ends, or until `on_epoch` says to stop.
 
     The tree at the start counts as epoch 0: what comes out is never worse than what went in. `take_step`
-    replaces the projected step (an optimiser with its own state, which checkpoints do not hold). A round after
+    replaces the projected step (an optimizer with its own state, which checkpoints do not hold). A round after
     the first starts from what `renew` makes of the best model.
     """
     if progress.best_model is None:

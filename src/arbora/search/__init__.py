@@ -1,4 +1,4 @@
-"""Discrete optimisation of trees: cluster, refine, predict, OnlineTree."""
+"""Discrete optimization of trees: cluster, refine, predict, OnlineTree."""
 
 from arbora.search.cluster import ClusterReport, cluster
 from arbora.search.online import OnlineTree

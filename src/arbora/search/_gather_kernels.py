@@ -1,8 +1,8 @@
 """Which nodes matter to a subtree in a sparse graph, and how similar it is to what lies below them.
 
-To move a subtree only the ancestors of its neighbours matter: anywhere else it meets nothing. They are
-collected once each (a climb from a neighbour ends at the first node another climb has passed), so a move costs
-the size of that union, not the number of neighbours times the depth of the tree.
+To move a subtree only the ancestors of its neighbors matter: anywhere else it meets nothing. They are
+collected once each (a climb from a neighbor ends at the first node another climb has passed), so a move costs
+the size of that union, not the number of neighbors times the depth of the tree.
 
 Under Dasgupta's cost the climbs go up together, smallest node first, and end where no place higher up can
 be better (`nothing_gained_above`): then a move costs what its surroundings do, however deep the tree is.
@@ -222,7 +222,7 @@ def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_si
 
 @inner
 def mark_near(state, graph, work, moved, max_looks):
-    """Mark and weigh the ancestors of a subtree and its neighbours as far up as a better place can be.
+    """Mark and weigh the ancestors of a subtree and its neighbors as far up as a better place can be.
 
     Leaves one climb whose nodes grow in size, and returns its last: the top of the region looked at. Past
     `max_looks` nodes it ends at the next ancestor, sure or not.
@@ -283,8 +283,8 @@ def mark_near(state, graph, work, moved, max_looks):
 
 
 @inner
-def mark_neighbourhood(state, graph, work, moved):
-    """Mark the ancestors of a subtree and of its neighbours, and weigh them. Returns the number of climbs."""
+def mark_neighborhood(state, graph, work, moved):
+    """Mark the ancestors of a subtree and of its neighbors, and weigh them. Returns the number of climbs."""
     mark_inside(state, work, moved)
     clock = work.clock[0]
     work.climb[0] = 0
@@ -309,7 +309,7 @@ def mark_neighbourhood(state, graph, work, moved):
 
 @inner
 def mark_row(state, work, root, indices, data):
-    """Mark and weigh the ancestors of a new point's neighbours. Returns the number of climbs."""
+    """Mark and weigh the ancestors of a new point's neighbors. Returns the number of climbs."""
     work.clock[0] += 1
     work.climb[0] = 0
     filled = climb_from(state, work, root, ZERO)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighbourhood, mark_row, next_leaf
+from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighborhood, mark_row, next_leaf
 from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
 from arbora.tree._kernels import inner
 
@@ -114,7 +114,7 @@ def find_best_place(state, graph, work, subtree, objective, max_looks):
     if max_looks > 0:
         top, n_climbs = mark_near(state, graph, work, subtree, max_looks), 1
     else:
-        n_climbs = mark_neighbourhood(state, graph, work, subtree)
+        n_climbs = mark_neighborhood(state, graph, work, subtree)
         top = work.path[work.climb[1] - 1]
     moved = Moved(
         state.nodes[subtree].size,
@@ -209,8 +209,8 @@ def mark_dirty(state, work, sibling, joint, beyond):
 
 
 @inner
-def mark_neighbours_dirty(state, graph, work, moved):
-    """Note the neighbours of a small subtree that moved: they meet it elsewhere now."""
+def mark_neighbors_dirty(state, graph, work, moved):
+    """Note the neighbors of a small subtree that moved: they meet it elsewhere now."""
     leaf, looked = first_leaf(state, moved), 0
     while leaf >= 0 and looked < SCANNED_CHILDREN:
         for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
@@ -260,7 +260,7 @@ def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
         if not as_child:
             work.nodes[joint].rise = work.nodes[target].rise
         mark_dirty(state, work, sibling, joint, beyond)
-        mark_neighbours_dirty(state, graph, work, moved)
+        mark_neighbors_dirty(state, graph, work, moved)
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained

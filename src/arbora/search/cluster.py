@@ -48,7 +48,7 @@ class ClusterReport:
         stages = ", ".join(f"{stage} {spent:.2f} s" for stage, spent in self.seconds.items())
         return (
             f"{self.data} -> {self.similarity}\n"
-            f"Dasgupta cost (normalised): average linkage {self.cost_before:.4f}, refined {self.cost_after:.4f} "
+            f"Dasgupta cost (normalized): average linkage {self.cost_before:.4f}, refined {self.cost_after:.4f} "
             f"({gain:.2f} % lower); bounds [{self.lower_bound:.4f}, {self.upper_bound:.4f}]\n"
             f"{stages}"
         )
@@ -71,7 +71,7 @@ def cluster(
 ) -> Any:
     """Hierarchical clustering of vectors, a graph or any similarity, with choices that suit its size.
 
-    Vectors become a graph of nearest neighbours, on which a tree's cost says how pure its clusters are (on all
+    Vectors become a graph of nearest neighbors, on which a tree's cost says how pure its clusters are (on all
     pairs it hardly does). Average linkage gives a first tree; `refine` improves it. Above 30,000 points it looks
     at each subtree once or twice, which is most of the gain for a third of the time; ``refine(tree,
     similarity.knn(X))`` goes on from there.
@@ -84,10 +84,10 @@ def cluster(
     metric : {"cosine", "euclidean"}
         How vectors are compared.
     similarity : {"auto", "knn", "cosine"}
-        For vectors: "auto" and "knn" build a graph of nearest neighbours, "cosine" compares all pairs. "auto"
+        For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
         refuses rows of probabilities, which `arbora.L2H` is for; "knn" takes them as vectors.
     n_neighbors : int
-        Neighbours of each point in the graph.
+        Neighbors of each point in the graph.
     restarts : int, optional
         Times the tree is shaken and improved anew (see `refine`); by default 8 for up to 2,000 points, down to none.
     max_seconds : float, optional

@@ -1,4 +1,4 @@
-"""The top of a tree over a neighbour graph that falls apart.
+"""The top of a tree over a neighbor graph that falls apart.
 
 Between the connected components of a graph every similarity is 0, so no cost says how to join them. The vectors
 do: components are joined by the linkage of their means, which changes no cost.
@@ -20,7 +20,7 @@ from arbora.tree import Tree
 from arbora.tree._kernels import max_to_root
 
 LINKED_UP_TO = (
-    10_000  # components whose means are joined by average linkage; more by their own neighbour graph
+    10_000  # components whose means are joined by average linkage; more by their own neighbor graph
 )
 
 

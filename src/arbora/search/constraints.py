@@ -95,9 +95,7 @@ class Constraints:
         for i, j in labels[self.cannot_link]:
             clashes[i].add(int(j))
             clashes[j].add(int(i))
-        side_of = _colour(
-            clashes, _similarity_between(engine.contract(labels, len(nodes))), tree.sizes[nodes]
-        )
+        side_of = _color(clashes, _similarity_between(engine.contract(labels, len(nodes))), tree.sizes[nodes])
         return [np.flatnonzero(side_of[labels] == side) for side in range(side_of.max() + 1)]
 
 
@@ -120,7 +118,7 @@ def _similarity_between(engine: Any) -> np.ndarray:
     return between / np.outer(engine.leaf_size, engine.leaf_size)
 
 
-def _colour(clashes: list[set[int]], similarity: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _color(clashes: list[set[int]], similarity: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     side_of = np.full(len(clashes), -1, dtype=np.int64)
     n_sides = 2
     for piece in sorted(range(len(clashes)), key=lambda k: (-len(clashes[k]), -sizes[k], k)):

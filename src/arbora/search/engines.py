@@ -248,7 +248,7 @@ def _what_contraction_sees(
 def symmetric_draw(row: np.ndarray, column: np.ndarray, seed: int, share: float) -> np.ndarray:
     """Whether each entry of a matrix is drawn, alike for (i, j) and (j, i): a hash of the pair decides.
 
-    The hash is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+    The hash is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
     """
     low, high = np.minimum(row, column), np.maximum(row, column)
     code = (low.astype(np.uint64) << np.uint64(32)) + high.astype(np.uint64) + np.uint64(seed)

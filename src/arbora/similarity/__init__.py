@@ -1,4 +1,4 @@
-"""What "alike" means: dense matrix, inner-product features, sparse graph, nearest neighbours, Gaussian kernel."""
+"""What "alike" means: dense matrix, inner-product features, sparse graph, nearest neighbors, Gaussian kernel."""
 
 from arbora.similarity._protocol import Similarity
 from arbora.similarity.dense import DenseSimilarity, dense

@@ -9,36 +9,36 @@ from arbora.tree._kernels import range_maximum
 
 
 @njit(cache=True)
-def cross_of_rows(rows, columns_of_position, first_position, neighbour_lca, n_leaves, cross):
+def cross_of_rows(rows, columns_of_position, first_position, neighbor_lca, n_leaves, cross):
     """Add to `cross` what `rows` say of the pairs (position first_position + r, any later position).
 
     `rows[r, columns_of_position[b]]` is the similarity to the leaf at position b. Walking b to the right, the
-    LCA is a running maximum of neighbour_lca, so a whole run of equal LCAs is summed before it is stored.
+    LCA is a running maximum of neighbor_lca, so a whole run of equal LCAs is summed before it is stored.
     """
-    n_positions = neighbour_lca.shape[0] + 1
+    n_positions = neighbor_lca.shape[0] + 1
     for r in range(rows.shape[0]):
         row = rows[r]
         position = first_position + r
         if position + 1 >= n_positions:
             continue
-        node = neighbour_lca[position]
+        node = neighbor_lca[position]
         run = 0.0
         for b in range(position + 1, n_positions):
-            if neighbour_lca[b - 1] > node:
+            if neighbor_lca[b - 1] > node:
                 cross[node - n_leaves] += run
                 run = 0.0
-                node = neighbour_lca[b - 1]
+                node = neighbor_lca[b - 1]
             run += row[columns_of_position[b]]
         cross[node - n_leaves] += run
 
 
 @njit(cache=True)
-def cross_of_matrix(matrix, leaf_order, neighbour_lca, n_leaves, n_internal):
+def cross_of_matrix(matrix, leaf_order, neighbor_lca, n_leaves, n_internal):
     """Cross weights of a dense symmetric matrix. O(n^2), rows read in leaf order."""
     cross = np.zeros(n_internal, dtype=np.float64)
     for position in range(n_leaves):
         leaf = leaf_order[position]
-        cross_of_rows(matrix[leaf : leaf + 1], leaf_order, position, neighbour_lca, n_leaves, cross)
+        cross_of_rows(matrix[leaf : leaf + 1], leaf_order, position, neighbor_lca, n_leaves, cross)
     return cross
 
 
@@ -69,9 +69,7 @@ def cross_of_features(sums, n_leaves, child_offsets, child_index):
 
 
 @njit(cache=True)
-def cross_of_graph(
-    indptr, indices, weights, self_loops, parent, leaf_start, neighbour_lca, table, n_internal
-):
+def cross_of_graph(indptr, indices, weights, self_loops, parent, leaf_start, neighbor_lca, table, n_internal):
     """Cross weights of a symmetric sparse graph: each edge once, a self-loop at its leaf's parent."""
     n_leaves = indptr.shape[0] - 1
     cross = np.zeros(n_internal, dtype=np.float64)
@@ -82,7 +80,7 @@ def cross_of_graph(
                 low, high = leaf_start[i], leaf_start[j]
                 if low > high:
                     low, high = high, low
-                cross[range_maximum(neighbour_lca, table, low, high) - n_leaves] += weights[k]
+                cross[range_maximum(neighbor_lca, table, low, high) - n_leaves] += weights[k]
         if parent[i] >= 0:
             cross[parent[i] - n_leaves] += self_loops[i]
     return cross

@@ -1,4 +1,4 @@
-"""Selecting, improving and weighting nearest neighbours."""
+"""Selecting, improving and weighting nearest neighbors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SMALLEST_SCALE = 1e-3  # of a local scale, relative to the mean distance: keeps 
 
 
 @inner
-def insert_neighbour(best, who, value, point):
-    """Put a point into one row's ascending list of neighbours, pushing out the last."""
+def insert_neighbor(best, who, value, point):
+    """Put a point into one row's ascending list of neighbors, pushing out the last."""
     place = best.shape[0] - 1
     while place > 0 and best[place - 1] > value:
         best[place] = best[place - 1]
@@ -35,7 +35,7 @@ def select_nearest(products, squares, first, own, best, who):
         for c in range(row.shape[0]):
             value = squares[first + c] - 2 * row[c]
             if value < worst and first + c != own[r]:
-                insert_neighbour(best[r], who[r], value, first + c)
+                insert_neighbor(best[r], who[r], value, first + c)
                 worst = best[r, best.shape[1] - 1]
 
 
@@ -60,8 +60,8 @@ def quick_square_distance(x, y):
 
 
 @njit(cache=True)
-def add_reverse_neighbours(who):
-    """Each row's neighbours, then up to as many rows that have it as theirs, closest first; -1 fills up."""
+def add_reverse_neighbors(who):
+    """Each row's neighbors, then up to as many rows that have it as theirs, closest first; -1 fills up."""
     n_points, n_neighbors = who.shape
     both = np.full((n_points, 2 * n_neighbors), -1, dtype=np.int32)
     both[:, :n_neighbors] = who
@@ -83,12 +83,12 @@ def offer_point(X, q, point, seen, best, row):
     seen[point] = q
     value = quick_square_distance(X[q], X[point])
     if value < best[best.shape[0] - 1]:
-        insert_neighbour(best, row, value, point)
+        insert_neighbor(best, row, value, point)
 
 
 @njit(cache=True, nogil=True)
-def try_neighbours_of_neighbours(X, who, both, first, last, improved):
-    """Write to improved[first:last] the nearest among each row's neighbours in `both` and theirs in `who`."""
+def try_neighbors_of_neighbors(X, who, both, first, last, improved):
+    """Write to improved[first:last] the nearest among each row's neighbors in `both` and theirs in `who`."""
     seen = np.full(X.shape[0], -1, dtype=np.int32)
     best = np.empty(who.shape[1], dtype=X.dtype)
     for q in range(first, last):
@@ -138,7 +138,7 @@ def mean_of_row(row):
 def smooth_local_scales(distance):
     """Distance to the nearest other place, and the scale at which a row's weights sum to log2(n_neighbors).
 
-    The weight of a neighbour is exp(-(d - nearest) / scale), as in UMAP. Duplicates (d = 0) do not count as
+    The weight of a neighbor is exp(-(d - nearest) / scale), as in UMAP. Duplicates (d = 0) do not count as
     the nearest other place. Returns (nearest, scale).
     """
     n_points, n_neighbors = distance.shape

@@ -37,7 +37,7 @@ class DenseSimilarity:
         """Similarity that meets at each internal node. O(n^2)."""
         check_covers(self, tree)
         return kernels.cross_of_matrix(
-            self.matrix, tree.leaf_order, tree.neighbour_lca, tree.n_leaves, tree.n_internal
+            self.matrix, tree.leaf_order, tree.neighbor_lca, tree.n_leaves, tree.n_internal
         )
 
     def __repr__(self) -> str:

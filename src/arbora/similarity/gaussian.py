@@ -24,7 +24,7 @@ class GaussianSimilarity:
     Attributes
     ----------
     X : ndarray of float64, shape (n_points, n_features)
-        The points, centred.
+        The points, centered.
     scale : float
         Standard deviation of the kernel.
     """
@@ -65,7 +65,7 @@ class GaussianSimilarity:
         order = tree.leaf_order
         position = np.arange(self.n_points)
         for first, block in self._blocks(self.X[order], self._squares[order]):
-            kernels.cross_of_rows(block, position, first, tree.neighbour_lca, tree.n_leaves, cross)
+            kernels.cross_of_rows(block, position, first, tree.neighbor_lca, tree.n_leaves, cross)
         return cross
 
     def _blocks(self, X: NDArray[np.float64], squares: NDArray[np.float64]) -> Any:

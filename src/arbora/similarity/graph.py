@@ -68,7 +68,7 @@ class GraphSimilarity:
             self.self_loops,
             tree.parent,
             tree.leaf_start,
-            tree.neighbour_lca,
+            tree.neighbor_lca,
             tree._range_maxima,
             tree.n_internal,
         )
@@ -152,13 +152,13 @@ def _from_adjacency(adjacency: sp.csr_array, directed: str | None) -> GraphSimil
     if adjacency.nnz and adjacency.data.min() < 0:
         raise ValueError(f"Edge weights must not be negative. The smallest is {adjacency.data.min():.6g}.")
     self_loops = adjacency.diagonal().astype(np.float64)
-    symmetric = _without_diagonal(_symmetrised(adjacency, directed))
+    symmetric = _without_diagonal(_symmetrized(adjacency, directed))
     symmetric.eliminate_zeros()
     symmetric.sort_indices()
     return GraphSimilarity(symmetric, self_loops)
 
 
-def _symmetrised(adjacency: sp.csr_array, directed: str | None) -> sp.csr_array:
+def _symmetrized(adjacency: sp.csr_array, directed: str | None) -> sp.csr_array:
     mirror = sp.csr_array(adjacency.T)
     if directed == "sum":
         return sp.csr_array(adjacency + mirror)

@@ -1,4 +1,4 @@
-"""A graph of nearest neighbours, built from vectors and able to place new ones."""
+"""A graph of nearest neighbors, built from vectors and able to place new ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora.similarity import _knn_kernels as kernels
-from arbora.similarity._neighbours import EXACT_UP_TO, NeighbourIndex, SparseIndex
+from arbora.similarity._neighbors import EXACT_UP_TO, NeighborIndex, SparseIndex
 from arbora.similarity._protocol import check_finite
 from arbora.similarity.features import checked_vectors
 from arbora.similarity.graph import GraphSimilarity
@@ -23,14 +23,14 @@ _DENSE_VALUES = 20_000_000  # sparse rows with fewer values, zeros included, are
 
 
 class KnnSimilarity(GraphSimilarity):
-    """Similarity from a graph of nearest neighbours; build it with `arbora.similarity.knn`.
+    """Similarity from a graph of nearest neighbors; build it with `arbora.similarity.knn`.
 
     Attributes
     ----------
     csr, self_loops
         As in `GraphSimilarity`; weights are float32.
     n_neighbors : int
-        Neighbours looked for, at most n_points - 1.
+        Neighbors looked for, at most n_points - 1.
     metric, weights : str
         As given to `knn`.
     """
@@ -38,7 +38,7 @@ class KnnSimilarity(GraphSimilarity):
     def __init__(
         self,
         csr: sp.csr_array,
-        index: NeighbourIndex | SparseIndex | None,
+        index: NeighborIndex | SparseIndex | None,
         space: _Space,
         weighting: _Weighting,
     ) -> None:
@@ -58,7 +58,7 @@ class KnnSimilarity(GraphSimilarity):
         X : array-like or sparse matrix of shape (m, n_features)
             New points.
         n_neighbors : int, optional
-            Neighbours looked for; by default as many as for the graph.
+            Neighbors looked for; by default as many as for the graph.
         n_jobs : int, optional
             Threads.
 
@@ -68,11 +68,11 @@ class KnnSimilarity(GraphSimilarity):
         """
         k = self.n_neighbors if n_neighbors is None else _checked_count(n_neighbors, self.n_points)
         new = self._space.place(X)
-        if self._index is None:  # a single point: it is everybody's neighbour
+        if self._index is None:  # a single point: it is everybody's neighbor
             return sp.csr_array(np.ones((new.shape[0], 1), dtype=np.float32))
         points, distance = self._index.query(new, max(k, 1), n_jobs)
         weight = self._weighting.of_new(self._space.measured(distance), points)
-        return _rows_of_neighbours(points, weight, self.n_points)
+        return _rows_of_neighbors(points, weight, self.n_points)
 
     def __repr__(self) -> str:
         return (
@@ -90,10 +90,10 @@ def knn(
     random_state: Any = None,
     progress: Callable[[float], None] | None = None,
 ) -> KnnSimilarity:
-    """Similarity from the graph of nearest neighbours of the rows of X.
+    """Similarity from the graph of nearest neighbors of the rows of X.
 
-    Neighbours are exact up to 20,000 rows. Beyond, rows are sorted into about sqrt(n) k-means cells (faiss),
-    a row is compared with those of the nearest cells, and neighbours of neighbours are tried; the number of
+    Neighbors are exact up to 20,000 rows. Beyond, rows are sorted into about sqrt(n) k-means cells (faiss),
+    a row is compared with those of the nearest cells, and neighbors of neighbors are tried; the number of
     threads does not change the result. Beyond 20,000, sparse rows are first reduced to 128 dimensions.
 
     Parameters
@@ -101,19 +101,19 @@ def knn(
     X : array-like or sparse matrix of shape (n_points, n_features)
         Rows to compare.
     n_neighbors : int
-        Neighbours of each point, itself not counted; with more than n_points - 1, all others are.
+        Neighbors of each point, itself not counted; with more than n_points - 1, all others are.
     metric : {"euclidean", "cosine"}
         Distance. A row of zeros has cosine 0 with every other.
     weights : {"fuzzy", "heat", "binary"}
         "fuzzy": exp(-(d - d_1) / s) with the scale s of each point chosen so that its weights sum to
         log2(n_neighbors), the two directions joined as a + b - ab (as in UMAP). "heat": exp(-d^2 / (2 s^2)),
-        s the median distance to the last neighbour. "binary": 1.
+        s the median distance to the last neighbor. "binary": 1.
     n_jobs : int, optional
         Threads; None means 1, -1 all cores.
     random_state : int, RandomState or None
         Seeds the k-means cells of large data; None always takes the same seed.
     progress : callable, optional
-        Called with the share of the points whose neighbours are found, 0 to 1.
+        Called with the share of the points whose neighbors are found, 0 to 1.
 
     Returns
     -------
@@ -143,15 +143,15 @@ def knn(
         nothing = sp.csr_array((1, 1), dtype=np.float32)
         return KnnSimilarity(nothing, None, space, _Weighting(weights, np.zeros((1, 0))))
     if sp.issparse(rows):
-        index: NeighbourIndex | SparseIndex = SparseIndex(rows)
+        index: NeighborIndex | SparseIndex = SparseIndex(rows)
     else:
-        index = NeighbourIndex(rows, centred=metric == "euclidean", seed=_seed(random_state), n_jobs=n_jobs)
+        index = NeighborIndex(rows, centered=metric == "euclidean", seed=_seed(random_state), n_jobs=n_jobs)
     del rows
     space.rows = None  # the index holds them now
-    points, distance = index.neighbours(k, n_jobs, progress)
+    points, distance = index.neighbors(k, n_jobs, progress)
     distance = space.measured(distance)
     weighting = _Weighting(weights, distance)
-    directed = _rows_of_neighbours(points, weighting.of_own(distance), n_points)
+    directed = _rows_of_neighbors(points, weighting.of_own(distance), n_points)
     del points, distance
     return KnnSimilarity(_joined(directed, weights), index, space, weighting)
 
@@ -221,7 +221,7 @@ class _Space:
 
 
 class _Weighting:
-    """How distances to neighbours become similarities; keeps the local scales that new points need."""
+    """How distances to neighbors become similarities; keeps the local scales that new points need."""
 
     def __init__(self, kind: str, distance: NDArray[np.float64]) -> None:
         self.kind = kind
@@ -234,7 +234,7 @@ class _Weighting:
             self.heat = float(np.median(positive)) if len(positive) else 1.0
 
     def of_own(self, distance: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Weight of each point's edges to its neighbours, seen from the point."""
+        """Weight of each point's edges to its neighbors, seen from the point."""
         if self.kind == "fuzzy":
             return np.maximum(kernels.fuzzy_weights(distance, self.nearest, self.scale), _SMALLEST_WEIGHT)
         if self.kind == "heat":
@@ -242,10 +242,10 @@ class _Weighting:
         return np.ones(distance.shape, dtype=np.float32)
 
     def of_new(self, distance: NDArray[np.float64], points: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The same for new points; a neighbour's view counts where the new point would be its neighbour."""
+        """The same for new points; a neighbor's view counts where the new point would be its neighbor."""
         if self.kind != "fuzzy":
             return self.of_own(distance)
-        if distance.shape[1] == 1:  # nothing to scale by: the only neighbour is as near as can be
+        if distance.shape[1] == 1:  # nothing to scale by: the only neighbor is as near as can be
             return np.ones(distance.shape, dtype=np.float32)
         theirs = np.exp(-np.maximum(distance - self.nearest[points], 0) / self.scale[points])
         theirs[distance > self.radius[points]] = 0
@@ -272,8 +272,8 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _rows_of_neighbours(points: NDArray, weight: NDArray[np.float32], n_points: int) -> sp.csr_array:
-    """A sparse row of weights for each row of neighbours."""
+def _rows_of_neighbors(points: NDArray, weight: NDArray[np.float32], n_points: int) -> sp.csr_array:
+    """A sparse row of weights for each row of neighbors."""
     n_rows, k = points.shape
     index = np.int32 if max(n_rows * k, n_points) < 2**31 else np.int64
     indptr = np.arange(0, n_rows * k + 1, k, dtype=index) if k else np.zeros(n_rows + 1, dtype=index)

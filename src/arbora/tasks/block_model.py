@@ -99,7 +99,7 @@ def _gain(r, own, other, to_block, edges, degree, node_degree):
 
 @njit(cache=True)
 def _sweep(ptr, col, val, order, blocks, n_blocks):
-    """Move each node to the neighbouring block that raises the log-likelihood most; returns how many moved."""
+    """Move each node to the neighboring block that raises the log-likelihood most; returns how many moved."""
     edges = np.zeros((n_blocks, n_blocks))
     for i in range(blocks.shape[0]):
         for e in range(ptr[i], ptr[i + 1]):

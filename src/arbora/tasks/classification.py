@@ -5,7 +5,7 @@ hyperbolic logistic regression on it afterwards; *end-to-end* then trains both l
 also respects the labels. Label propagation, which learns no tree, is the baseline.
 
 The embedding is learned on the circle, where that is quick, and then in a ball of three dimensions from triples that
-mostly hold neighbours: on a circle a leaf cannot get past others to those it resembles.
+mostly hold neighbors: on a circle a leaf cannot get past others to those it resembles.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def classify(
     temperature : float, default=0.1
         Of HypHC's loss in the ball.
     neighbor_bias : float, default=0.95
-        Share of the triples that hold a pair of neighbours, so that leaves whose label is known take those along
+        Share of the triples that hold a pair of neighbors, so that leaves whose label is known take those along
         that they resemble most.
     random_state : int
 
@@ -205,7 +205,7 @@ class _Joint:
         self._classifier = HyperbolicLogisticRegression(start.shape[1], int(codes.max()) + 1)
 
     def train_classifier(self, n_steps: int) -> None:
-        """Minimise the cross-entropy of the training rows, leaves held fixed.
+        """Minimize the cross-entropy of the training rows, leaves held fixed.
 
         Classes that lie side by side make many minima. So several starts go some of the way, and the one with the
         least loss goes on.
@@ -220,7 +220,7 @@ class _Joint:
         self._descend(placed, n_steps)
 
     def _starts(self) -> Iterator[torch.Tensor]:
-        """Where the gyroplanes of the classes may face: their labelled leaves on average, then one of them each."""
+        """Where the gyroplanes of the classes may face: their labeled leaves on average, then one of them each."""
         points, target = self._points.detach()[self._train], self._target[self._train]
         mean = torch.zeros_like(self._classifier.normal).index_add_(0, target, points)
         yield mean
@@ -249,15 +249,15 @@ class _Joint:
         return float(loss.detach())
 
     def train_leaves(self, blocks: Iterator[Block], how: _Descent) -> None:
-        """Minimise HypHC's loss alone."""
+        """Minimize HypHC's loss alone."""
         for triples, weights in self._steps(blocks, how, []):
             self._tree_loss(triples, weights, how.temperature).backward()
 
     def train_jointly(self, blocks: Iterator[Block], how: _Descent) -> None:
-        """Minimise cross-entropy and HypHC's loss together; leaves and classifier move.
+        """Minimize cross-entropy and HypHC's loss together; leaves and classifier move.
 
         The classifier should have been trained on the embedding as it is: an untrained one would drag the
-        labelled leaves away from those they resemble.
+        labeled leaves away from those they resemble.
         """
         for triples, weights in self._steps(blocks, how, list(self._classifier.parameters())):
             placed = poincare.at_radius(self._points[self._train], self._radius)

@@ -41,7 +41,7 @@ def embed_graph(
     ndarray of float32, shape (n_nodes, latent)
     """
     generator = torch.Generator().manual_seed(int(np.random.default_rng(random_state).integers(2**31)))
-    propagate = _normalised(similarity)
+    propagate = _normalized(similarity)
     edges = torch.as_tensor(np.stack(sp.triu(similarity.csr, 1).nonzero()).astype(np.int64))
     n = similarity.n_points
     model = GraphAutoencoder(n, hidden, latent, generator)
@@ -65,7 +65,7 @@ def _glorot(n_in, n_out, generator):
     return (2 * torch.rand((n_in, n_out), generator=generator) - 1) * bound
 
 
-def _normalised(similarity):
+def _normalized(similarity):
     """D^-1/2 (A + I) D^-1/2."""
     adjacency = sp.csr_array(
         (similarity.csr > 0).astype(np.float32) + sp.eye_array(similarity.n_points, dtype=np.float32)

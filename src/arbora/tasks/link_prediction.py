@@ -132,7 +132,7 @@ def model_scores(model: Any, similarity: GraphSimilarity, pairs) -> np.ndarray:
 
 
 def adamic_adar_scores(similarity: GraphSimilarity, pairs) -> np.ndarray:
-    """Common neighbours, each counting 1 / log(degree) (Adamic and Adar 2001)."""
+    """Common neighbors, each counting 1 / log(degree) (Adamic and Adar 2001)."""
     pairs = np.asarray(pairs)
     adjacency = (similarity.csr > 0).astype(np.float64)
     degree = np.diff(adjacency.indptr)

@@ -1,6 +1,6 @@
-"""Multi-task regression regularised over a tree of the tasks that is learned with it (gHHC, Sec. 5).
+"""Multi-task regression regularized over a tree of the tasks that is learned with it (gHHC, Sec. 5).
 
-Eq. 21 adds the cost of a tree over the tasks' weights to the cost of the regressions. It is minimised in
+Eq. 21 adds the cost of a tree over the tasks' weights to the cost of the regressions. It is minimized in
 turns: gHHC moves its nodes to the present weights and the tree is decoded; then, given the tree, each task's
 weights are its parent's plus a Gaussian deviation, each node's its parent's in turn, and the weights of all
 tasks and nodes follow exactly by passing messages up and down the tree. How much weights deviate, feature by
@@ -23,7 +23,7 @@ from arbora.tree import Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-HELD_OUT = 0.2  # of the training rows of each task, to choose a regularisation
+HELD_OUT = 0.2  # of the training rows of each task, to choose a regularization
 RIDGE_GRID = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -149,7 +149,7 @@ def _expected_square_error(stats: TaskStatistics, posterior: TreePosterior) -> f
 
 
 class _TaskRegression(RegressorMixin, BaseEstimator):
-    """What the estimators share: standardised features with a constant, weights a task, prediction."""
+    """What the estimators share: standardized features with a constant, weights a task, prediction."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, task: ArrayLike):
         """Learn the weights of every task.
@@ -216,7 +216,7 @@ class SingleTaskRegression(_TaskRegression):
 
 
 def ridge_weights(stats: TaskStatistics, alpha: float) -> Floats:
-    """Weights of every task by ridge regression; the last column, the constant, is not penalised."""
+    """Weights of every task by ridge regression; the last column, the constant, is not penalized."""
     penalty = np.diag(np.append(np.full(stats.moment.shape[1] - 1, alpha), 1e-8))
     return np.asarray(np.linalg.solve(stats.gram + penalty, stats.moment[:, :, None])[:, :, 0], np.float64)
 
@@ -226,7 +226,7 @@ class RelationshipRegression(_TaskRegression):
 
     Ridge regression of all tasks with a learned covariance between them: the weights and the matrix
     ``(WᵀW)^½ / trace`` are found in turns. Strengths are chosen on held-out rows; constants are not
-    penalised.
+    penalized.
     """
 
     _GRID = tuple((own, shared) for own in (0.03, 0.1, 0.3) for shared in (0.1, 0.3, 1.0, 3.0))
@@ -237,12 +237,12 @@ class RelationshipRegression(_TaskRegression):
 
 
 def relationship_weights(stats: TaskStatistics, strengths: tuple[float, float], n_rounds: int = 8) -> Floats:
-    """Weights [T, d] that minimise mean squared errors plus both penalties of MTRL."""
+    """Weights [T, d] that minimize mean squared errors plus both penalties of MTRL."""
     own, shared = strengths
     n_tasks, d = stats.moment.shape
     scale = 1.0 / np.maximum(stats.n_rows, 1)
     gram, moment = stats.gram * scale[:, None, None], stats.moment * scale[:, None]
-    penalised = np.append(np.ones(d - 1), 0.0)
+    penalized = np.append(np.ones(d - 1), 0.0)
     relation = np.eye(n_tasks) / n_tasks
     weights = ridge_weights(stats, 1.0)
     for _ in range(n_rounds):
@@ -250,7 +250,7 @@ def relationship_weights(stats: TaskStatistics, strengths: tuple[float, float], 
 
         def apply(w, inverse=inverse):
             smooth = own * w + shared / n_tasks * (inverse @ w)
-            return np.einsum("tde,te->td", gram, w) + penalised * smooth + 1e-9 * w
+            return np.einsum("tde,te->td", gram, w) + penalized * smooth + 1e-9 * w
 
         weights = conjugate_gradient(apply, moment, weights)
         slopes = weights[:, :-1]
@@ -281,7 +281,7 @@ def conjugate_gradient(
 
 
 class TreeRegression(_TaskRegression):
-    """Multi-task regression with weights regularised over a tree of the tasks learned by gHHC.
+    """Multi-task regression with weights regularized over a tree of the tasks learned by gHHC.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class TreeRegression(_TaskRegression):
     tree_ : Tree
         Over the tasks.
     coef_ : float64[T, d + 1]
-        Weights of each task for standardised features, the constant last.
+        Weights of each task for standardized features, the constant last.
     node_coef_ : float64[tree_.n_nodes, d + 1]
         The same for every node of the tree.
     inner_share_ : float

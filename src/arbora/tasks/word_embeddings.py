@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from arbora.errors import FormatError
 from arbora.hyperbolic.ghhc import decode
-from arbora.hyperbolic.ghhc.initialise import initial_nodes
+from arbora.hyperbolic.ghhc.initialize import initial_nodes
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 from arbora.hyperbolic.ghhc.objectives import RowGradient, ranking_cost
 from arbora.hyperbolic.ghhc.rows import BallPlacement, RowReader
@@ -157,10 +157,10 @@ class TreeGloVe(BaseEstimator):
     Examples
     --------
     >>> from arbora.tasks.word_embeddings import TreeGloVe
-    >>> text = [["red", "green", "blue", "colour"] * 20, ["one", "two", "three", "number"] * 20]
+    >>> text = [["red", "green", "blue", "color"] * 20, ["one", "two", "three", "number"] * 20]
     >>> model = TreeGloVe(n_words=8, dimension=4, n_internal=7, random_state=0).fit(text)
     >>> sorted(model.tree_.name[:8].tolist())[:3]
-    ['blue', 'colour', 'green']
+    ['blue', 'color', 'green']
     """
 
     def __init__(
@@ -307,7 +307,7 @@ class TreeGloVe(BaseEstimator):
 
 
 class _GloVe:
-    """State of GloVe's factorisation, words and contexts with their biases in the last column."""
+    """State of GloVe's factorization, words and contexts with their biases in the last column."""
 
     def __init__(
         self, counts: coo_array, n_words: int, settings: TreeGloVe, rng: np.random.Generator
@@ -346,14 +346,14 @@ class _GloVe:
         words, place = np.unique(rows, return_inverse=True)
         gradient = np.zeros((len(words), by_points.shape[1]), by_points.dtype)
         np.add.at(gradient, place.ravel(), by_points)
-        centred = self.vectors(words) - placement.mean
-        length = np.linalg.norm(centred, axis=1, keepdims=True)
-        unit = centred / np.maximum(length, 1e-12)
+        centered = self.vectors(words) - placement.mean
+        length = np.linalg.norm(centered, axis=1, keepdims=True)
+        unit = centered / np.maximum(length, 1e-12)
         across = gradient - (gradient * unit).sum(axis=1, keepdims=True) * unit
         size = np.linalg.norm(across, axis=1, keepdims=True)
         turned = unit - weight * across / np.maximum(size, np.median(size) + 1e-12)
         turned *= length / np.linalg.norm(turned, axis=1, keepdims=True)
-        change = (0.5 * (turned - centred)).astype(np.float32)
+        change = (0.5 * (turned - centered)).astype(np.float32)
         self.word[words, :-1] += change
         self.context[words, :-1] += change
 

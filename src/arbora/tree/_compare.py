@@ -81,7 +81,7 @@ def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = True) -> floa
     if n < 3:
         return 0.0
     first = (tree.parent, tree.sizes, tree.leaf_order, tree.leaf_start, *tree._child_lists)
-    lca_index = (other.neighbour_lca, other._range_maxima)
+    lca_index = (other.neighbor_lca, other._range_maxima)
     second = (other.parent, other.sizes, other.leaf_start, *other._child_lists, *lca_index)
     differing = compare_kernels.count_differing_triples(first, second)
     n_triples = n * (n - 1) * (n - 2) // 6
@@ -107,7 +107,7 @@ def cophenetic(tree: Tree, i: ArrayLike | None = None, j: ArrayLike | None = Non
     if i is not None or j is not None:
         raise ValueError("cophenetic() takes both i and j, or neither for all pairs.")
     return compare_kernels.condensed_lca_heights(
-        tree.n_leaves, tree.leaf_order, tree.neighbour_lca, tree.height
+        tree.n_leaves, tree.leaf_order, tree.neighbor_lca, tree.height
     )
 
 

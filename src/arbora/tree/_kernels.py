@@ -122,7 +122,7 @@ def place_leaves(n_leaves, size, offsets, index):
     return start
 
 
-def join_neighbours(n_leaves, start, offsets, index):
+def join_neighbors(n_leaves, start, offsets, index):
     """LCA of the leaves at positions k and k+1 of the depth-first order: int32[n_leaves-1].
 
     A parent's number exceeds its children's, so the LCA of two positions is the largest entry between them.

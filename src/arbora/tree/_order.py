@@ -23,9 +23,9 @@ def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
     ----------
     tree : Tree
     by : {"optimal", "size"} or array-like of shape (n_leaves,)
-        - ``"optimal"``: the order in which neighbouring leaves are most alike in `data`: the sum of their
+        - ``"optimal"``: the order in which neighboring leaves are most alike in `data`: the sum of their
           dissimilarities is least (Bar-Joseph et al. 2001; SciPy's function of that name can miss it). In an
-          n-ary node the children keep the neighbourhood that `binarize` gives them. O(n^3).
+          n-ary node the children keep the neighborhood that `binarize` gives them. O(n^3).
         - ``"size"``: smaller subtrees first.
         - weights: siblings by the mean weight of their leaves, ascending.
     data : array-like or similarity, optional

@@ -177,16 +177,16 @@ class Tree:
         return _frozen(order)
 
     @cached_property
-    def neighbour_lca(self) -> NDArray[np.int32]:
+    def neighbor_lca(self) -> NDArray[np.int32]:
         """LCA of the leaves at positions k and k+1 of `leaf_order`.
 
-        The LCA of positions a < b is ``neighbour_lca[a:b].max()``, because parents have larger numbers.
+        The LCA of positions a < b is ``neighbor_lca[a:b].max()``, because parents have larger numbers.
         """
-        return _frozen(kernels.join_neighbours(self._n_leaves, self.leaf_start, *self._child_lists))
+        return _frozen(kernels.join_neighbors(self._n_leaves, self.leaf_start, *self._child_lists))
 
     @cached_property
     def _range_maxima(self) -> NDArray[np.int32]:
-        return kernels.index_range_maxima(self.neighbour_lca)
+        return kernels.index_range_maxima(self.neighbor_lca)
 
     @cached_property
     def is_binary(self) -> bool:
@@ -226,7 +226,7 @@ class Tree:
         found = kernels.find_lca(
             self.leaf_start,
             self.sizes,
-            self.neighbour_lca,
+            self.neighbor_lca,
             self._range_maxima,
             left.flatten(),  # a copy: NumPy warns when a broadcast view is handed on
             right.flatten(),
@@ -326,7 +326,7 @@ class Tree:
     def to_itol(
         self, directory: str | PathLike[str], *, labels: Mapping[str, Sequence[Any]] | None = None
     ) -> list[Any]:
-        """Newick and iTOL annotation files (labels, one colour strip a column of `labels`) in a directory."""
+        """Newick and iTOL annotation files (labels, one color strip a column of `labels`) in a directory."""
         return _module("formats.itol").write(self, directory, labels=labels)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -7,14 +7,14 @@ from numba import njit
 
 
 @njit(cache=True)
-def centre_over_children(n_leaves, start, offsets, index):
+def center_over_children(n_leaves, start, offsets, index):
     """Position of each node across the tree: leaves at 0.5, 1.5, ...; parents midway between children."""
-    centre = np.empty(n_leaves + offsets.shape[0] - 1, dtype=np.float64)
+    center = np.empty(n_leaves + offsets.shape[0] - 1, dtype=np.float64)
     for leaf in range(n_leaves):
-        centre[leaf] = start[leaf] + 0.5
+        center[leaf] = start[leaf] + 0.5
     for slot in range(offsets.shape[0] - 1):
-        centre[n_leaves + slot] = 0.5 * (centre[index[offsets[slot]]] + centre[index[offsets[slot + 1] - 1]])
-    return centre
+        center[n_leaves + slot] = 0.5 * (center[index[offsets[slot]]] + center[index[offsets[slot + 1] - 1]])
+    return center
 
 
 @njit(cache=True)
@@ -92,7 +92,7 @@ def unfold(root, smallest, limit, n_leaves, size, offsets, index):
     """Nodes below `root`, breadth first: those with `smallest` leaves are opened until `limit` are listed.
 
     Returns the nodes and how many children of each are listed: 0 for a leaf, -1 for a node left closed.
-    Children of one node are neighbours, in order; the children of listed nodes follow in the nodes' order.
+    Children of one node are neighbors, in order; the children of listed nodes follow in the nodes' order.
     `root` is always opened; a node is opened wholly or not at all.
     """
     nodes = np.empty(16, dtype=np.int64)

@@ -27,7 +27,7 @@ class Content:
     ----------
     tree : Tree
     labels : array-like of shape (n_leaves,), optional
-        Classes of the leaves: colours, purity and the scores of a cut.
+        Classes of the leaves: colors, purity and the scores of a cut.
     metadata : mapping or data frame, optional
         More columns, by name.
     names : sequence of str, optional
@@ -44,7 +44,7 @@ class Content:
         A second tree over the same leaves, for the tanglegram. Siblings of both are then drawn in the order that
         makes the fewest lines cross.
     color : str, optional
-        Column to colour by at first; by default the first column, or the cut.
+        Column to color by at first; by default the first column, or the cut.
     title : str, optional
     """
 
@@ -144,11 +144,11 @@ def _checked_names(names: Sequence[str], tree: Tree) -> list[str]:
 
 def principal_plane(features: NDArray[np.float64]) -> NDArray[np.float64]:
     """The first two principal axes, from the d x d covariance; the sign is that of the largest loading."""
-    centred = features - features.mean(axis=0)
-    _, vectors = np.linalg.eigh(centred.T @ centred)
+    centered = features - features.mean(axis=0)
+    _, vectors = np.linalg.eigh(centered.T @ centered)
     axes = vectors[:, -1:-3:-1]
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])
-    return centred @ axes
+    return centered @ axes
 
 
 def _checked_rows(values: Any, n_leaves: int, argument: str) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ class disk_frames:
     Parameters
     ----------
     labels : array-like of shape (n,), optional
-        Colours of the leaves, such as known classes.
+        Colors of the leaves, such as known classes.
     every : int, default=1
         Keep one epoch in so many.
     with_tree : bool, default=True
@@ -86,7 +86,7 @@ class disk_frames:
         if self.with_tree and state.tree.n_leaves > 1:
             for arc in tree_arcs(state.tree, state.embedding):
                 axis.plot(arc[:, 0], arc[:, 1], color="0.75", linewidth=0.6, zorder=1)
-        axis.scatter(*state.embedding.T, c=self._colours(len(state.embedding)), s=10, zorder=2)
+        axis.scatter(*state.embedding.T, c=self._colors(len(state.embedding)), s=10, zorder=2)
         axis.set_title(f"epoch {state.epoch + 1}, cost {state.cost:.4g}", fontsize=9)
 
     def save(self, path: str | PathLike[str], *, frames_per_second: int = 8, size: float = 4.0) -> None:
@@ -106,7 +106,7 @@ class disk_frames:
         animation.save(path, fps=frames_per_second)
         plt.close(figure)
 
-    def _colours(self, n: int) -> Any:
+    def _colors(self, n: int) -> Any:
         if self.labels is None:
             return "C0"
         if self.labels.shape != (n,):
@@ -137,7 +137,7 @@ def node_points(tree: Tree, embedding: ArrayLike) -> NDArray[np.float64]:
 
 
 def _nearest_to_origin(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The point of the chord nearest to the centre, in the Klein model and back."""
+    """The point of the chord nearest to the center, in the Klein model and back."""
     x, y = (2 * p / (1 + (p**2).sum(-1, keepdims=True)) for p in (x, y))
     chord = y - x
     square = np.maximum((chord**2).sum(-1, keepdims=True), 1e-300)

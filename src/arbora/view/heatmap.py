@@ -37,9 +37,9 @@ def clustermap(
     row_labels, col_labels : sequence of str, optional
         Written where they fit without overlap.
     cmap : str
-        Colour map; with `center` a diverging one such as "RdBu_r" suits.
+        Color map; with `center` a diverging one such as "RdBu_r" suits.
     center : float, optional
-        Value in the middle of the colour map.
+        Value in the middle of the color map.
     figsize : tuple of float
     colorbar_label : str, optional
 

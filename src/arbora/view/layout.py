@@ -35,7 +35,7 @@ class Layout:
     >>> from arbora import Tree
     >>> from arbora.view import Layout
     >>> layout = Layout(Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4))
-    >>> layout.centre
+    >>> layout.center
     array([0.5, 1.5, 2.5, 3.5, 1. , 3. , 2. ])
     >>> layout.along("size").tolist()
     [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.0]
@@ -44,10 +44,10 @@ class Layout:
     tree: Tree
 
     @cached_property
-    def centre(self) -> Floats:
+    def center(self) -> Floats:
         """Position across the tree: 0.5 for the first leaf, midway between its outer children for a node."""
         tree = self.tree
-        return kernels.centre_over_children(
+        return kernels.center_over_children(
             tree.n_leaves, tree.leaf_start, tree.child_offsets, tree.child_index
         )
 
@@ -107,7 +107,7 @@ class Layout:
 
     @cached_property
     def disk_radius(self) -> Floats:
-        """Hyperbolic distance of each node from the centre of the disk.
+        """Hyperbolic distance of each node from the center of the disk.
 
         A node with share f of the leaves owns the directions within pi*f of its own. The geodesic that cuts
         off half of that angle passes at distance -log(tan(pi*f/4)): 0 for the root, growing as leaves are
@@ -147,9 +147,9 @@ def _from_root(height: Floats) -> Floats:
     return (top - height) / (top - bottom)
 
 
-def mobius(z: Any, centre: complex, turn: complex = 1.0) -> Any:
-    """The isometry of the disk that brings `centre` to the origin, then turns by `turn` (complex, norm 1)."""
-    return turn * (z - centre) / (1 - np.conj(centre) * z)
+def mobius(z: Any, center: complex, turn: complex = 1.0) -> Any:
+    """The isometry of the disk that brings `center` to the origin, then turns by `turn` (complex, norm 1)."""
+    return turn * (z - center) / (1 - np.conj(center) * z)
 
 
 def largest_nodes(tree: Tree, root: int, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

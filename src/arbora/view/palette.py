@@ -1,4 +1,4 @@
-"""Colours that stay apart for colour-blind readers; the page and the static pictures share them."""
+"""Colors that stay apart for color-blind readers; the page and the static pictures share them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = 64
 
 
 def continuous(steps: int = STEPS) -> list[str]:
-    """`steps` colours from dark blue to yellow."""
+    """`steps` colors from dark blue to yellow."""
     colors = []
     for k in range(steps):
         at = k / max(steps - 1, 1) * (len(_CIVIDIS) - 1)
@@ -30,7 +30,7 @@ def continuous(steps: int = STEPS) -> list[str]:
 
 
 def categorical(n: int, colors: tuple[str, ...] = LIGHT) -> list[str]:
-    """`n` colours: the safe list as it is, beyond it the list again, ever darker or greyer."""
+    """`n` colors: the safe list as it is, beyond it the list again, ever darker or grayer."""
     found = []
     for k in range(n):
         turn = k // len(colors)

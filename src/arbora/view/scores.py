@@ -43,7 +43,7 @@ def describe_cut(tree: Tree, roots: NDArray[np.int64], truth: Column | None) -> 
 
 
 def compare_flat(cluster: NDArray[np.int64], label: NDArray[np.int64], n_labels: int) -> dict[str, float]:
-    """Purity, normalised mutual information (arithmetic) and adjusted Rand index of two flat labelings."""
+    """Purity, normalized mutual information (arithmetic) and adjusted Rand index of two flat labelings."""
     if len(label) == 0:
         return {}
     cells, counts = np.unique(cluster * n_labels + label, return_counts=True)

@@ -210,7 +210,7 @@ def explore(
     labels, metadata, names, images, texts, points, features, compare, color, title
         What is known about the leaves: classes; more columns (mapping or data frame); names; thumbnails;
         texts; positions for the scatter; the data behind the tree (exemplars, scatter); a second tree; the
-        column to colour by; a title.
+        column to color by; a title.
 
     Returns
     -------

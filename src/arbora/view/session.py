@@ -75,7 +75,7 @@ class Session:
         arrays = {
             "start": tree.leaf_start.astype(np.int32),
             "size": tree.sizes.astype(np.int32),
-            "x": layout.centre.astype(wide),
+            "x": layout.center.astype(wide),
             "y": layout.along("height" if tree.height is not None else "size").astype(np.float32),
             "rank": layout.split_rank.astype(np.int32),
             "deep": layout.deepest.astype(np.int32),

@@ -85,14 +85,14 @@ def plot(
     ax : matplotlib axes, optional
         Where to draw; by default a new figure.
     colors : array-like of shape (n_leaves,), optional
-        Classes or numbers: a branch takes the class of most of its leaves (grey if none has), or the mean.
+        Classes or numbers: a branch takes the class of most of its leaves (gray if none has), or the mean.
     n_clusters : int, optional
-        Colour the clusters of this cut instead.
+        Color the clusters of this cut instead.
     labels : bool or sequence of str, optional
         Leaf names: the tree's own (True), given ones, or none. By default shown where the tree has names.
         They shrink to fit, and where they still would overlap some are left out.
     strips : mapping of name to values, optional
-        Colour strips beside the leaves, one a column.
+        Color strips beside the leaves, one a column.
     support : bool
         Write support values (in percent) beside nodes, where there is room.
     scale : {"auto", "height", "size", "depth"}
@@ -104,7 +104,7 @@ def plot(
         A larger tree is truncated: small subtrees become wedges.
     line_width : float, optional
     legend : bool
-        Explain the colours.
+        Explain the colors.
     title : str, optional
 
     Returns
@@ -186,7 +186,7 @@ def _node_colors(layout: Layout, nodes: NDArray[np.int64], colors: Any, n_cluste
 
 
 def column_colors(column: Column, nodes: NDArray[np.int64]) -> list[str]:
-    """Colour of each node by a column: its majority class, or the mean of its numbers."""
+    """Color of each node by a column: its majority class, or the mean of its numbers."""
     value, share = column.of_nodes
     if column.categories is None:
         return number_colors(value[nodes].astype(np.float64), column.values)
@@ -198,7 +198,7 @@ def column_colors(column: Column, nodes: NDArray[np.int64]) -> list[str]:
 
 
 def number_colors(values: NDArray[np.float64], of: NDArray[Any]) -> list[str]:
-    """Colours of numbers on the scale of the finite values in `of`; missing ones are grey."""
+    """Colors of numbers on the scale of the finite values in `of`; missing ones are gray."""
     known = of[np.isfinite(of)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     shades = palette.continuous()

@@ -18,7 +18,7 @@ Points = NDArray[np.float64]
 
 def draw_dendrogram(picture: Picture) -> None:
     """Elbows from parent to child; wedges where the tree is truncated."""
-    across, along = picture.layout.centre[picture.nodes], picture.along[picture.nodes]
+    across, along = picture.layout.center[picture.nodes], picture.along[picture.nodes]
     up = picture.up()[1:]
     lines = np.stack(
         [
@@ -57,7 +57,7 @@ def draw_icicle(picture: Picture) -> None:
 def draw_circular(picture: Picture) -> None:
     """Along the parent's circle to the child's direction, then straight out."""
     along = picture.along[picture.nodes]
-    angle = picture.layout.centre[picture.nodes] * (2 * np.pi / picture.tree.n_leaves)
+    angle = picture.layout.center[picture.nodes] * (2 * np.pi / picture.tree.n_leaves)
     up = picture.up()[1:]
     turn = np.linspace(0, 1, _ARC_STEPS)
     direction = angle[up, None] + (angle[1:] - angle[up])[:, None] * turn
@@ -117,7 +117,7 @@ def _add_wedges(picture: Picture, project: Any) -> None:
         return
     low, size = tree.leaf_start[nodes] + 0.1, tree.sizes[nodes] - 0.2
     rim = np.stack([low[:, None] + size[:, None] * t for t in np.linspace(0, 1, 6)], axis=1)[..., 0]
-    apex = np.stack([picture.along[nodes], picture.layout.centre[nodes]], axis=1)[:, None]
+    apex = np.stack([picture.along[nodes], picture.layout.center[nodes]], axis=1)[:, None]
     outline = np.concatenate([apex, np.stack([np.ones_like(rim), rim], axis=2)], axis=1)
     picture.ax.add_collection(
         PolyCollection(

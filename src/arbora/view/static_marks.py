@@ -1,4 +1,4 @@
-"""What surrounds a picture: leaf labels, colour strips, support values, legends."""
+"""What surrounds a picture: leaf labels, color strips, support values, legends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROUND = ("circular", "disk")
 
 
 def draw_strips(picture: Picture, kind: str) -> None:
-    """One strip a column beside the leaves, coloured leaf by leaf (in a truncated tree by drawn node)."""
+    """One strip a column beside the leaves, colored leaf by leaf (in a truncated tree by drawn node)."""
     ends = np.flatnonzero(picture.opened <= 0)
     tree, nodes = picture.tree, picture.nodes[ends]
     low, high = (
@@ -202,7 +202,7 @@ def _spot(picture: Picture, kind: str, node: int) -> tuple[float, float]:
     if kind == "disk":
         place = upright(picture.layout.disk[node])
         return float(place.real), float(place.imag)
-    point = np.array([picture.along[node], picture.layout.centre[node]])
+    point = np.array([picture.along[node], picture.layout.center[node]])
     if kind == "circular":
         point = polar(point, picture.tree.n_leaves)
     elif picture.orientation == "top":

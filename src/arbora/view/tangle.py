@@ -57,7 +57,7 @@ def tangle_parts(content: Any, limit: int) -> tuple[dict[str, Any], dict[str, ND
         "opened": opened.astype(np.int32),
         "start": turned.leaf_start[nodes].astype(np.int32),
         "size": turned.sizes[nodes].astype(np.int32),
-        "x": layout.centre[nodes].astype(np.float32),
+        "x": layout.center[nodes].astype(np.float32),
         "y": layout.along()[nodes].astype(np.float32),
         "lineFrom": lines.astype(np.int32),
         "lineTo": turned.leaf_start[tree.leaf_order[lines]].astype(np.int32),

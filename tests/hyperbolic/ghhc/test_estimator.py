@@ -77,7 +77,7 @@ def test_points_of_one_parent_form_a_cluster_of_the_tree(fitted):
         assert frozenset(np.flatnonzero(fitted.parents_ == parent).tolist()) in clusters
 
 
-def test_new_points_are_labelled_at_every_level(fitted, blobs):
+def test_new_points_are_labeled_at_every_level(fitted, blobs):
     X, y = blobs
     new = X + 0.01
     assert adjusted_rand_score(y, fitted.predict(new)) > 0.9

@@ -64,7 +64,7 @@ def test_points_select_the_nearest_node_with_its_probability(seed):
 def test_the_mass_over_all_nodes_is_the_sum_of_exponentials_in_either_precision(seed, dtype):
     points, nodes = world(seed, n_nodes=40)
     table, points = NodeTable(nodes.astype(dtype)), points.astype(dtype)
-    found = kernels.unnormalised_mass(table.scores(points), gaps(points))
+    found = kernels.unnormalized_mass(table.scores(points), gaps(points))
     expected = np.exp(-NodeTable(nodes).distances(points.astype(np.float64))).sum(axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype is np.float32 else 1e-9)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbora.hyperbolic.ghhc import sampling, seeding
-from arbora.hyperbolic.ghhc.initialise import initial_nodes, merge_order, place
+from arbora.hyperbolic.ghhc.initialize import initial_nodes, merge_order, place
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 
 
@@ -132,7 +132,7 @@ def test_triples_put_the_nearest_pair_first_and_never_repeat_a_point():
         assert (apart[0] <= np.minimum(apart[1], apart[2]) + 1e-12).all()
 
 
-def test_neighbours_are_the_nearest_other_rows():
+def test_neighbors_are_the_nearest_other_rows():
     points = worlds.random_points(np.random.default_rng(8), 50)
     square = ((points[:, None] - points) ** 2).sum(axis=2)
     np.fill_diagonal(square, np.inf)

@@ -13,7 +13,7 @@ from arbora.hyperbolic.hyphc.decode import (
     decode_circle,
     decode_exact,
     decode_greedy,
-    is_normalised,
+    is_normalized,
 )
 from arbora.hyperbolic.lca import lca_depth
 
@@ -57,7 +57,7 @@ def test_exact_decoding_equals_algorithm_1(seed, n, dimension):
 
 
 @given(seeds, st.integers(1, 60), st.floats(0.1, 8.0))
-def test_exact_circle_and_greedy_decoding_agree_on_normalised_embeddings(seed, n, radius):
+def test_exact_circle_and_greedy_decoding_agree_on_normalized_embeddings(seed, n, radius):
     points = on_circle(seed, n, radius)
     exact, circle, greedy = (decode(points, method) for method in ("exact", "circle", "greedy"))
     assert exact.same_topology(circle) and circle.same_topology(greedy)
@@ -115,9 +115,9 @@ def test_equal_angles_and_duplicates_decode():
 
 
 def test_auto_takes_the_circle_only_where_it_applies():
-    assert is_normalised(on_circle(0, 10, 3.0))
-    assert not is_normalised(in_ball(0, 10, 2))
-    assert not is_normalised(in_ball(0, 10, 3))
+    assert is_normalized(on_circle(0, 10, 3.0))
+    assert not is_normalized(in_ball(0, 10, 2))
+    assert not is_normalized(in_ball(0, 10, 3))
     points = in_ball(3, 40, 2)
     assert decode(points).same_topology(decode_exact(points))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import arbora as ab
 from arbora.hyperbolic.hyphc import triples as module
-from arbora.hyperbolic.hyphc.triples import TripleSampler, arrays_of, count_pairs, neighbour_lists, weigh
+from arbora.hyperbolic.hyphc.triples import TripleSampler, arrays_of, count_pairs, neighbor_lists, weigh
 
 
 def cosine(n, seed=0, d=3):
@@ -110,17 +110,17 @@ def test_any_object_with_pairs_will_do():
         np.testing.assert_allclose(first, second, atol=1e-12)
 
 
-def test_neighbour_lists_hold_the_most_similar():
+def test_neighbor_lists_hold_the_most_similar():
     similarity = cosine(30, d=3)
     W = similarity.pairs(*np.meshgrid(np.arange(30), np.arange(30), indexing="ij"))
     np.fill_diagonal(W, -1)
     for kind in (similarity, OnlyPairs(similarity), ab.similarity.dense(np.maximum(W, 0) + np.eye(30))):
-        indptr, indices = neighbour_lists(kind, 4)
+        indptr, indices = neighbor_lists(kind, 4)
         for i in range(30):
             assert set(indices[indptr[i] : indptr[i + 1]]) == set(np.argsort(-W[i])[:4])
 
 
-def test_biased_sampling_prefers_neighbours_and_leaves_the_rest():
+def test_biased_sampling_prefers_neighbors_and_leaves_the_rest():
     rows = np.arange(60)
     ring = ab.similarity.graph((rows, (rows + 1) % 60))
     share = lambda bias: np.mean(weigh_pairs(ring, bias) > 0)  # noqa: E731

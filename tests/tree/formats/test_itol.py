@@ -36,17 +36,17 @@ def test_tree_labels_and_strips_refer_to_the_same_ids(tmp_path):
     assert {row[0] for row in rows(label_file)} <= ids
 
 
-def test_each_category_has_one_colour_which_the_legend_shows(tmp_path):
+def test_each_category_has_one_color_which_the_legend_shows(tmp_path):
     tree = Tree.from_merges([range(40)])
     strip = tree.to_itol(tmp_path, labels={"k": [k % 20 for k in range(40)]})[-1]
-    colours = {}
-    for _, colour, category in rows(strip):
-        assert re.fullmatch("#[0-9a-f]{6}", colour)
-        assert colours.setdefault(category, colour) == colour
-    assert len(set(colours.values())) == 20
+    colors = {}
+    for _, color, category in rows(strip):
+        assert re.fullmatch("#[0-9a-f]{6}", color)
+        assert colors.setdefault(category, color) == color
+    assert len(set(colors.values())) == 20
     head = settings(strip)
-    assert head["LEGEND_LABELS"].split("\t") == list(colours)
-    assert head["LEGEND_COLORS"].split("\t") == list(colours.values())
+    assert head["LEGEND_LABELS"].split("\t") == list(colors)
+    assert head["LEGEND_COLORS"].split("\t") == list(colors.values())
     assert strip.read_text().startswith("DATASET_COLORSTRIP\nSEPARATOR TAB\n")
 
 

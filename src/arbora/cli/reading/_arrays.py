@@ -30,7 +30,7 @@ def read_npy(raw: bytes, name: str, options: ReadOptions) -> Data:
 
 
 def read_npz(raw: bytes, name: str, options: ReadOptions) -> Data:
-    """An archive: a tree that arbora saved, a sparse matrix, a graph (rows, cols), or a labelled matrix."""
+    """An archive: a tree that arbora saved, a sparse matrix, a graph (rows, cols), or a labeled matrix."""
     try:
         with np.load(io.BytesIO(raw), allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}

@@ -162,7 +162,7 @@ def contract_unary(parent, order, n_leaves, support):
 
 @njit(cache=True)
 def ward_merges(means, size):
-    """Ward's agglomeration of groups of given sizes, by nearest-neighbour chains.
+    """Ward's agglomeration of groups of given sizes, by nearest-neighbor chains.
 
     Returns pairs of representatives, int64[n - 1, 2], with heights (the growth of the sum of squares), in
     the order found. O(n² d) time and O(n d) memory: a distance comes from the two means.
@@ -242,7 +242,7 @@ def number_merges(pairs, n_groups):
 
 
 @njit(cache=True, fastmath=True)
-def unnormalised_mass(scores, point_gap):
+def unnormalized_mass(scores, point_gap):
     """Sum over the nodes of ``exp(-distance)`` for each point: float64[N].
 
     Since the distance is ``2 arsinh sqrt(q)``, its exponential is ``(sqrt(q) + sqrt(1 + q))^-2``: no

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from arbora.errors import DivergedError
 from arbora.hyperbolic.ghhc import decode, model, settings
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
-from arbora.hyperbolic.ghhc.initialise import initial_nodes
+from arbora.hyperbolic.ghhc.initialize import initial_nodes
 from arbora.hyperbolic.ghhc.model import Ints
 from arbora.hyperbolic.ghhc.rows import BallPlacement, RowReader, first_projection, is_out_of_core
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, draw_rows, generator
@@ -38,7 +38,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Hierarchical clustering by gradient descent on nodes in the Poincaré ball (gHHC, Monath et al., 2019).
 
     A fixed number of internal nodes live in the ball, the data at its edge. A child's parent is a nearby
-    node closer to the origin; triples of points, two of them neighbours, say which nodes should be common
+    node closer to the origin; triples of points, two of them neighbors, say which nodes should be common
     ancestors. Cost and memory depend on the number of nodes and the steps, not on the number of points: data
     may be a memory map or a stream.
 
@@ -61,9 +61,9 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     margin, margin_weight : float
         Margin between the norms of child and parent (Eq. 16), and weight of that cost (0: without).
     n_neighbors : int, default 10
-        x_j of a triple is one of so many nearest neighbours of x_i.
+        x_j of a triple is one of so many nearest neighbors of x_i.
     pool_size : int, default 4096
-        Rows among which neighbours are looked up; exact for data of at most so many rows.
+        Rows among which neighbors are looked up; exact for data of at most so many rows.
     n_candidates : int, None or "auto", default "auto"
         Nodes considered as ancestors of a triple: the nearest so many, None for all (exact). "auto" looks, every
         500 steps, how many it takes to leave out no more than 1 % of the mass over ancestors, and considers all
@@ -71,7 +71,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     norm : float in (0, 1], default 0.9
         Euclidean norm at which the data sits in the ball.
     projection : {None, "random", "learned"}
-        How data gets into the ball before it is scaled to `norm`: as it is (centred), by a random linear map,
+        How data gets into the ball before it is scaled to `norm`: as it is (centered), by a random linear map,
         or by one that is learned along with the nodes.
     n_components : int, optional
         Dimension of the ball with a projection; by default that of the data.
@@ -262,7 +262,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return BallPlacement(rows.column_means(), projection, settings.placed_norm(self, rows.dtype))
 
     def _sampler(self, rows: RowReader, placement: BallPlacement, seed: int) -> TripleSampler:
-        # neighbours are those before a projection learns, so that they do not depend on where a run was
+        # neighbors are those before a projection learns, so that they do not depend on where a run was
         # taken up
         return TripleSampler(
             placement.reader(rows), rows.shape[0], seed, self.n_neighbors, self.pool_size, POOL_STEPS

@@ -46,7 +46,7 @@ def nearest_parents(
         block = points[rows]
         if deepest <= depths(block).min():  # no penalty: the scores order the nodes as the dissimilarity does
             scores, point_gap = table.scores(block), gaps(block)
-            mass = kernels.unnormalised_mass(scores, point_gap)
+            mass = kernels.unnormalized_mass(scores, point_gap)
             parent[rows], chosen = _smallest(scores, usable)
             ratio = np.maximum(chosen / point_gap, 0.0)
             probability[rows] = (np.sqrt(ratio) + np.sqrt(1.0 + ratio)) ** -2.0 / mass

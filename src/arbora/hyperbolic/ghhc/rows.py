@@ -88,7 +88,7 @@ class RowReader:
 
 
 class BallPlacement:
-    """Places rows at the edge of the ball: centre, project, scale to one norm.
+    """Places rows at the edge of the ball: center, project, scale to one norm.
 
     Attributes
     ----------
@@ -103,9 +103,9 @@ class BallPlacement:
         self.mean, self.projection, self.norm = mean, projection, norm
 
     def project(self, rows: Floats) -> Floats:
-        """Centred and projected rows, before they are scaled."""
-        centred = rows - self.mean
-        return centred if self.projection is None else centred @ self.projection
+        """Centered and projected rows, before they are scaled."""
+        centered = rows - self.mean
+        return centered if self.projection is None else centered @ self.projection
 
     def __call__(self, rows: Floats) -> Floats:
         """Rows in the ball."""

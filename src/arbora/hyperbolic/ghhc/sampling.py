@@ -1,6 +1,6 @@
-"""Triples for the ranking cost: x_j among the nearest neighbours of x_i, x_k at random.
+"""Triples for the ranking cost: x_j among the nearest neighbors of x_i, x_k at random.
 
-Neighbours are looked up in a pool of rows. Up to `pool_size` rows the pool is the data and the neighbours are
+Neighbors are looked up in a pool of rows. Up to `pool_size` rows the pool is the data and the neighbors are
 exact; beyond, a fresh random pool is drawn every so often, so that data of any size is only read in small
 pieces. Randomness is a function of seed and step alone: a run can be taken up at any step.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS
+from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS
 from arbora.hyperbolic.ghhc.seeding import SEEDINGS
 from arbora.hyperbolic.ghhc.train import TrainingPlan
 
@@ -42,7 +42,7 @@ def check(model: Any) -> None:
         "init": tuple(SEEDINGS),
         "init_linkage": LINKAGES,
         "init_norms": NORMS,
-        "optimizer": tuple(OPTIMISERS),
+        "optimizer": tuple(OPTIMIZERS),
         "projection": PROJECTIONS,
     }
     for name, allowed in choices.items():

@@ -16,7 +16,7 @@ from arbora.hyperbolic.ghhc.candidates import choose_candidates
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM, node_parents, ranks
 from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
-from arbora.hyperbolic.ghhc.optimisers import OPTIMISERS, Optimiser
+from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS, Optimizer
 from arbora.hyperbolic.ghhc.rows import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
 from arbora.tree.formats.npz import open_archive, write_archive
@@ -51,7 +51,7 @@ class TrainingState:
 
     table: NodeTable
     placement: BallPlacement
-    optimizer: Optimiser
+    optimizer: Optimizer
     step: int = 0
     costs: list[float] = field(default_factory=list)
     n_candidates: int | None = None  # nodes considered at present for a triple, None for all
@@ -59,7 +59,7 @@ class TrainingState:
 
 def start(plan: TrainingPlan, nodes: Floats, placement: BallPlacement) -> TrainingState:
     """State before the first step."""
-    optimizer = OPTIMISERS[plan.optimizer](nodes.shape[0], nodes.shape[1], nodes.dtype)
+    optimizer = OPTIMIZERS[plan.optimizer](nodes.shape[0], nodes.shape[1], nodes.dtype)
     return TrainingState(NodeTable(nodes), placement, optimizer)
 
 

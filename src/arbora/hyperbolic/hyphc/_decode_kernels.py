@@ -1,4 +1,4 @@
-"""From embeddings to merges: nearest neighbours on a circle, and a spanning tree of deepest ancestors."""
+"""From embeddings to merges: nearest neighbors on a circle, and a spanning tree of deepest ancestors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True)
 def merge_path(order, gaps):
-    """Parents when neighbours on a line merge by ascending gap: int64[2n - 1].
+    """Parents when neighbors on a line merge by ascending gap: int64[2n - 1].
 
     `order` lists the leaves along the line, `gaps[p]` separates positions p and p + 1. A cluster is an
     interval of positions, known by its two ends.
@@ -35,7 +35,7 @@ def merge_path(order, gaps):
 def ancestor_gap(points, gaps, i, j):
     """sech² of the depth of the LCA of two points: the smaller, the deeper.
 
-    The nearest point to the centre of the chord between them in the Klein model; `gaps` are 1 - |x|². See
+    The nearest point to the center of the chord between them in the Klein model; `gaps` are 1 - |x|². See
     arbora.hyperbolic.lca.
     """
     above_i, above_j = 2.0 - gaps[i], 2.0 - gaps[j]

@@ -37,7 +37,7 @@ class Draw(NamedTuple):
     order: np.ndarray
     shift: np.ndarray
     key: np.uint64
-    bias: float  # chance that the second leaf is a neighbour of the first instead
+    bias: float  # chance that the second leaf is a neighbor of the first instead
     indptr: np.ndarray
     indices: np.ndarray
 
@@ -66,7 +66,7 @@ class Circle(NamedTuple):
 
 @njit(cache=True, inline="always")
 def mix64(x):
-    """Finaliser of splitmix64: 64 well mixed bits from a counter."""
+    """Finalizer of splitmix64: 64 well mixed bits from a counter."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

@@ -25,7 +25,7 @@ class BallEngine:
     embedding : ndarray of shape (n, d)
         Points to start from.
     schedule : Schedule
-        The radius counts where points are normalised.
+        The radius counts where points are normalized.
     n_epochs : int
         Over how many epochs the schedule stretches.
     batch_size : int
@@ -61,7 +61,7 @@ class BallEngine:
 
     @property
     def radius(self) -> float:
-        """Hyperbolic distance of the leaves from the origin, where they are normalised."""
+        """Hyperbolic distance of the leaves from the origin, where they are normalized."""
         return float(self._radius.detach()) if self._schedule.learn_radius else self._schedule.radius[1]
 
     @property

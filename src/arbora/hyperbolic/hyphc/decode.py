@@ -40,12 +40,12 @@ def decode(embedding: ArrayLike, method: str = "auto") -> Tree:
     if method not in DECODERS:
         raise ValueError(f"method must be one of {DECODERS}. Got {method!r}.")
     if method == "auto":
-        method = "circle" if is_normalised(points) else "exact"
+        method = "circle" if is_normalized(points) else "exact"
     if method == "exact":
         return decode_exact(points)
     if method == "greedy":
         return decode_greedy(points)
-    if not is_normalised(points):
+    if not is_normalized(points):
         raise ValueError(
             "method='circle' needs points of the disk at one distance from the origin. "
             f"Got {points.shape[1]} dimensions, norms {_spread_of_norms(points)}. Use method='exact'."
@@ -53,7 +53,7 @@ def decode(embedding: ArrayLike, method: str = "auto") -> Tree:
     return decode_circle(_angles(points), _radius(points))
 
 
-def is_normalised(embedding: NDArray[np.floating]) -> bool:
+def is_normalized(embedding: NDArray[np.floating]) -> bool:
     """Whether all points lie on one circle of the disk (in norm, to a relative 1e-6), none at the origin."""
     if embedding.shape[1] != 2 or len(embedding) == 0:
         return False
@@ -65,7 +65,7 @@ def decode_circle(theta: ArrayLike, radius: float = 1.0) -> Tree:
     """Tree of leaves at the given angles of a circle of hyperbolic radius `radius`.
 
     On a circle the depth of an ancestor only depends on the angle between two leaves, so merging by deepest
-    ancestor is single linkage on the circle: neighbours merge by ascending gap, and the widest gap is never
+    ancestor is single linkage on the circle: neighbors merge by ascending gap, and the widest gap is never
     used. O(n log n).
 
     Examples

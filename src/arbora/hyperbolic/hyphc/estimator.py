@@ -31,7 +31,7 @@ from arbora.tree import Tree
 class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Hyperbolic hierarchical clustering: leaves move in hyperbolic space until the tree they imply is good.
 
-    Minimises a continuous form of Dasgupta's cost over sampled triples of points, then decodes the embedding
+    Minimizes a continuous form of Dasgupta's cost over sampled triples of points, then decodes the embedding
     into a binary tree [1]_. With the default two dimensions the leaves lie on a circle and training runs in
     compiled code on all cores; other settings train in PyTorch. Where the paper keeps temperature and scale
     fixed, the defaults here anneal them, which finds better trees.
@@ -62,15 +62,15 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     normalize : bool, default=True
         Keep all leaves at one radius. False lets them move freely in the ball.
     engine : {"auto", "circle", "torch"}, default="auto"
-        "circle" is the fused engine for two dimensions, normalised; "torch" the general one.
+        "circle" is the fused engine for two dimensions, normalized; "torch" the general one.
     decoder : {"auto", "exact", "greedy", "circle"}, default="auto"
         See `arbora.hyperbolic.hyphc.decode`.
     init : {"spectral", "random"}, Tree or array, default="spectral"
         Directions of the leaves to start from.
     neighbor_bias : float, default=0.0
-        Share of triples whose first two leaves are neighbours; useful for sparse graphs.
+        Share of triples whose first two leaves are neighbors; useful for sparse graphs.
     n_neighbors : int, default=15
-        How many neighbours `neighbor_bias` and similarity="knn" use.
+        How many neighbors `neighbor_bias` and similarity="knn" use.
     patience : int or None, default=20
         Stop when the decoded cost has not fallen for so many epochs.
     restarts : int, default=1

@@ -37,7 +37,7 @@ def start_directions(
 
 
 def _spectral(similarity: Any, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Leading eigenvectors, after the trivial one, of the similarity normalised by its row sums.
+    """Leading eigenvectors, after the trivial one, of the similarity normalized by its row sums.
 
     In two dimensions their angle is a first seriation of the leaves.
     """

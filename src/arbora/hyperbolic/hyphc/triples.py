@@ -62,7 +62,7 @@ def weigh(similarity: Any, triples: NDArray[np.int64], arrays: Weights | None = 
     return np.column_stack([similarity.pairs(i, j), similarity.pairs(i, k), similarity.pairs(j, k)])
 
 
-def neighbour_lists(similarity: Any, n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def neighbor_lists(similarity: Any, n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Most similar points of each point as (indptr, indices): a graph's own edges, else the nearest few."""
     if isinstance(similarity, GraphSimilarity):
         csr = similarity.csr
@@ -99,11 +99,11 @@ class TripleSampler:
         Triples an epoch. Below the number of pairs, a random part of the pairs; above, several passes over
         all pairs, each in a new order with new third leaves. By default every pair once.
     neighbor_bias : float in [0, 1], default 0
-        Share of the triples whose second leaf is one of the first's nearest neighbours (for a graph, one of
-        its neighbours). Samples the triples that matter more often, and so is no longer an unbiased estimate
+        Share of the triples whose second leaf is one of the first's nearest neighbors (for a graph, one of
+        its neighbors). Samples the triples that matter more often, and so is no longer an unbiased estimate
         of the cost.
     n_neighbors : int, default 15
-        How many nearest neighbours; a graph brings its own.
+        How many nearest neighbors; a graph brings its own.
     seed : int or sequence of int, default 0
         Same seed, same triples, whatever the size of the blocks.
 
@@ -139,9 +139,9 @@ class TripleSampler:
         self.arrays = arrays_of(similarity)
         self.neighbor_bias = float(neighbor_bias)
         self.seed = [int(part) for part in np.atleast_1d(np.asarray(seed, dtype=object))]
-        self._neighbours = (_NO_INDEX, _NO_INDEX)
+        self._neighbors = (_NO_INDEX, _NO_INDEX)
         if neighbor_bias > 0:
-            self._neighbours = neighbour_lists(similarity, n_neighbors)
+            self._neighbors = neighbor_lists(similarity, n_neighbors)
 
     def passes(self, epoch: int) -> Iterator[tuple[Draw, int]]:
         """Yield what each pass over the pairs draws from, and how many triples of it this epoch uses."""
@@ -165,4 +165,4 @@ class TripleSampler:
         if n % 2 == 0:
             shift = np.append(shift, n // 2)  # reaches each pair from both ends: only its first half is used
         key = rng.integers(0, 2**64, dtype=np.uint64)
-        return Draw(rng.permutation(n), shift, key, self.neighbor_bias, *self._neighbours)
+        return Draw(rng.permutation(n), shift, key, self.neighbor_bias, *self._neighbors)

@@ -11,13 +11,13 @@ from typing import Any
 
 from arbora.tree._tree import Tree
 
-_GOLDEN_TURN = 0.618034  # steps of this share of the colour wheel keep any number of hues apart
+_GOLDEN_TURN = 0.618034  # steps of this share of the color wheel keep any number of hues apart
 
 
 def write(
     tree: Tree, directory: str | PathLike[str], *, labels: Mapping[str, Sequence[Any]] | None = None
 ) -> list[Path]:
-    """Write ``tree.nwk``, ``labels.txt`` (where the tree has names) and one colour strip a column.
+    """Write ``tree.nwk``, ``labels.txt`` (where the tree has names) and one color strip a column.
 
     Nodes go by their number in the files (``I`` before that of an internal node), so names may hold any
     character; the label file tells iTOL what to show.
@@ -82,16 +82,16 @@ def _checked_columns(tree: Tree, labels: Mapping[str, Sequence[Any]] | None) -> 
 
 def _strip(title: str, values: list[str]) -> str:
     categories = list(dict.fromkeys(values))
-    colours = {category: _colour(k) for k, category in enumerate(categories)}
+    colors = {category: _color(k) for k, category in enumerate(categories)}
     settings = {
         "DATASET_LABEL": _clean(title),
-        "COLOR": colours[categories[0]],
+        "COLOR": colors[categories[0]],
         "LEGEND_TITLE": _clean(title),
         "LEGEND_SHAPES": "\t".join("1" for _ in categories),
-        "LEGEND_COLORS": "\t".join(colours.values()),
+        "LEGEND_COLORS": "\t".join(colors.values()),
         "LEGEND_LABELS": "\t".join(categories),
     }
-    rows = [(str(leaf), f"{colours[value]}\t{value}") for leaf, value in enumerate(values)]
+    rows = [(str(leaf), f"{colors[value]}\t{value}") for leaf, value in enumerate(values)]
     return _annotation("DATASET_COLORSTRIP", settings, rows)
 
 
@@ -105,8 +105,8 @@ def _clean(text: str) -> str:
     return re.sub(r"[\t\r\n]+", " ", text)
 
 
-def _colour(k: int) -> str:
-    """Distinct colours: hues by the golden ratio, lightness in three steps."""
+def _color(k: int) -> str:
+    """Distinct colors: hues by the golden ratio, lightness in three steps."""
     hue, lightness = (k * _GOLDEN_TURN) % 1.0, (0.45, 0.62, 0.32)[k % 3]
     red, green, blue = colorsys.hls_to_rgb(hue, lightness, 0.65)
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"

@@ -223,7 +223,7 @@ export class Explorer {
     if (fly) this.focus(this.contextOf(slot));
   }
 
-  // For a leaf: the nearest ancestor with a handful of leaves, so that it is seen among its neighbours.
+  // For a leaf: the nearest ancestor with a handful of leaves, so that it is seen among its neighbors.
   contextOf(slot) {
     let at = slot;
     while (this.store.parent[at] >= 0 && this.store.size[at] < 12) at = this.store.parent[at];
@@ -307,7 +307,7 @@ export class Explorer {
     this.select(this.selected);
   }
 
-  // ---- colours and cut --------------------------------------------------------------------------------
+  // ---- colors and cut --------------------------------------------------------------------------------
 
   async setColor(name) {
     this.coloring.setBy(name);

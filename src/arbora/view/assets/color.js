@@ -1,4 +1,4 @@
-// Colours: one list of CSS colours a way of colouring, and for every node an index into it (-1: neutral).
+// Colors: one list of CSS colors a way of coloring, and for every node an index into it (-1: neutral).
 const CONTINUOUS_STEPS = 64;
 
 export class Coloring {

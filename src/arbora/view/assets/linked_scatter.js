@@ -1,4 +1,4 @@
-// The scatter and the tree follow each other: hover, selection, marks and colours.
+// The scatter and the tree follow each other: hover, selection, marks and colors.
 import { Scatter } from "./scatter.js";
 import { short } from "./dom.js";
 

@@ -31,7 +31,7 @@ export class Loader {
       const { facts, arrays } = await source.below(store.id[slot], asked);
       const base = store.length;
       store.addBelow(slot, facts.rootOpened, arrays);
-      const now = coloring.column ? coloring.by : null; // the colour may have changed meanwhile
+      const now = coloring.column ? coloring.by : null; // the color may have changed meanwhile
       if (now !== asked && now) store.setValues(await source.column(now, Array.from(arrays.id)), base);
     } finally {
       this.loading.delete(slot);

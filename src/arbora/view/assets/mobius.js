@@ -27,7 +27,7 @@ export function mobiusDrag(camera, px, py, qx, qy) {
 // The same camera followed by the translation that carries the origin to t.
 export function mobiusTranslate(camera, tx, ty) {
   const { ax, ay, ux, uy } = camera;
-  // The new centre is what was seen at -t; the new turn makes the old centre appear at t.
+  // The new center is what was seen at -t; the new turn makes the old center appear at t.
   const seen = mobiusMove(-(tx * ux + ty * uy), -(ty * ux - tx * uy), -ax, -ay);
   const a = clampToDisk(seen.x, seen.y);
   const old = mobiusMove(ax, ay, a.x, a.y);

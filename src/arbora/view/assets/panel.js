@@ -1,4 +1,4 @@
-// The page around the stage: header, search, colours, cut, node card, scatter.
+// The page around the stage: header, search, colors, cut, node card, scatter.
 import { el, replaceChildren, swatch, short } from "./dom.js";
 import { KEY_HELP } from "./keyboard.js";
 
@@ -55,7 +55,7 @@ export class Panel {
 
   buildSide() {
     const { facts } = this.app;
-    this.colorSelect = el("select", { "aria-label": "Colour by", onchange: () => this.app.setColor(this.colorSelect.value) },
+    this.colorSelect = el("select", { "aria-label": "Color by", onchange: () => this.app.setColor(this.colorSelect.value) },
       el("option", { value: "cut" }, "Clusters of the cut"),
       ...facts.columns.map((column) => el("option", { value: column.name }, column.name)));
     const scales = [["height", "Height"], ["size", "Size (log)"], ["depth", "Depth"]].filter(([name]) => name !== "height" || facts.hasHeight);
@@ -72,7 +72,7 @@ export class Panel {
     this.scatterBox = el("section", { hidden: !facts.hasPoints }, el("h2", {}, "Points"), this.scatterCanvas,
       el("p", { class: "note" }, "Shift-drag marks points in the tree."));
     return el("aside", { class: "side" },
-      el("section", {}, el("div", { class: "row" }, el("label", {}, "Colour"), this.colorSelect), this.legend),
+      el("section", {}, el("div", { class: "row" }, el("label", {}, "Color"), this.colorSelect), this.legend),
       el("section", {}, el("div", { class: "row" }, el("label", {}, "Clusters"), this.slider, this.number), this.scores),
       el("section", {}, el("div", { class: "row" }, el("label", {}, "Lengths"), this.scaleSelect)),
       el("section", { class: "card-box" }, this.card),
@@ -110,7 +110,7 @@ export class Panel {
     items[to]?.scrollIntoView({ block: "nearest" });
   }
 
-  // ---- colours and cut --------------------------------------------------------------------------------
+  // ---- colors and cut --------------------------------------------------------------------------------
 
   showLegend() {
     const { coloring, cut } = this.app, column = coloring.column;

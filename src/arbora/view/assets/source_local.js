@@ -181,7 +181,7 @@ export class LocalSource {
   }
 }
 
-// Purity, normalised mutual information and adjusted Rand index of clusters that are runs of the leaf order.
+// Purity, normalized mutual information and adjusted Rand index of clusters that are runs of the leaf order.
 export function compareFlat(sizes, codes, nLabels) {
   const byLabel = new Float64Array(nLabels);
   let n = 0, best = 0, mutual = 0, pairs = 0, clusterPairs = 0, entropy = 0, at = 0;

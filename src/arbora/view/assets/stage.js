@@ -119,7 +119,7 @@ export class Stage {
   }
 
   // Movement must stay fluid: coarser when frames come slowly, finer when there is time to spare.
-  // The browser rasterises after this script has run, so the time between frames tells more than `took`.
+  // The browser rasterizes after this script has run, so the time between frames tells more than `took`.
   tune(took, since) {
     const slow = took > 24 || (since > 38 && since < 500), fast = took < 10 && since < 22;
     if (slow) {

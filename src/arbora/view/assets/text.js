@@ -1,4 +1,4 @@
-// Small things about colours and text.
+// Small things about colors and text.
 export function brightness(color) {
   const [r, g, b] = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16) / 255);
   return 0.299 * r + 0.587 * g + 0.114 * b;

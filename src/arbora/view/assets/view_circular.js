@@ -90,7 +90,7 @@ export class CircularView extends PlanarView {
     this.paintLabels(ctx, frame, look);
   }
 
-  // Closed nodes of a few pixels, side by side and of one colour, are one band: a spoke for each would cost
+  // Closed nodes of a few pixels, side by side and of one color, are one band: a spoke for each would cost
   // most of a frame.
   paintThin(ctx, frame, ink) {
     const s = this.store;

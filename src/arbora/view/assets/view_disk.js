@@ -97,16 +97,16 @@ export class DiskView {
   }
 
   between(a, b, t) {
-    // along the geodesic from centre to centre, the turn by its angle
+    // along the geodesic from center to center, the turn by its angle
     const rel = mobiusMove(b.ax, b.ay, a.ax, a.ay);
     const norm = Math.hypot(rel.x, rel.y);
     const part = norm > 0 ? Math.tanh(t * Math.atanh(Math.min(norm, 1 - 1e-12))) / norm : 0;
     const at = mobiusMove(rel.x * part, rel.y * part, -a.ax, -a.ay);
-    const centre = clampToDisk(at.x, at.y);
+    const center = clampToDisk(at.x, at.y);
     let turn = Math.atan2(b.uy, b.ux) - Math.atan2(a.uy, a.ux);
     turn -= FULL_TURN * Math.round(turn / FULL_TURN);
     const angle = Math.atan2(a.uy, a.ux) + turn * t;
-    return { ax: centre.x, ay: centre.y, ux: Math.cos(angle), uy: Math.sin(angle) };
+    return { ax: center.x, ay: center.y, ux: Math.cos(angle), uy: Math.sin(angle) };
   }
 
   focusCamera(i) {

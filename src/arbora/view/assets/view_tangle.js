@@ -72,7 +72,7 @@ export class TangleView extends DendrogramView {
     this.paintNames(ctx, look);
   }
 
-  // Colour of the first tree's drawn leaf or closed node that covers each line.
+  // Color of the first tree's drawn leaf or closed node that covers each line.
   lineColors(frame) {
     const ends = [];
     for (let k = 0; k < frame.length; k++) {

@@ -50,10 +50,10 @@ class EmbeddingParameters(nn.Module):
         total[: tree.n_leaves] = leaves
         for node in range(tree.n_nodes - 1):
             total[tree.parent[node]] += total[node]
-        centres = (
+        centers = (
             total[tree.n_leaves :] / torch.as_tensor(tree.sizes[tree.n_leaves :].copy()).to(dtype)[:, None]
         )
-        self.leaves, self.internal = nn.Parameter(leaves), nn.Parameter(centres)
+        self.leaves, self.internal = nn.Parameter(leaves), nn.Parameter(centers)
         self.log_sharpness = nn.Parameter(torch.tensor(float(np.log(sharpness)), dtype=dtype))
 
     def forward(self) -> tuple[Tensor, Tensor]:
@@ -104,7 +104,7 @@ class AdamTrainer:
         self.generator = torch.Generator().manual_seed(seed)
 
     def loss(self, A: Tensor, B: Tensor) -> Tensor:
-        """Loss to be minimised."""
+        """Loss to be minimized."""
         if self.objective == "dasgupta":
             return objectives.soft_dasgupta(A, B, self.pairs, self.loops)
         return -objectives.soft_tsd(A, B, self.pairs, self.loops, self.exact_q)

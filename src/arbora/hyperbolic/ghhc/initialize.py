@@ -34,7 +34,7 @@ def initial_nodes(
     Examples
     --------
     >>> import numpy as np
-    >>> from arbora.hyperbolic.ghhc.initialise import initial_nodes
+    >>> from arbora.hyperbolic.ghhc.initialize import initial_nodes
     >>> angle = np.linspace(0, 6, 40)
     >>> points = 0.9 * np.column_stack([np.cos(angle), np.sin(angle)])
     >>> initial_nodes(points, 15, np.random.default_rng(0)).shape

@@ -56,7 +56,7 @@ class RiemannianAdam:
         self.count = np.zeros(n_nodes, np.int64)
 
     def step(self, table: NodeTable, gradient: RowGradient, rate: float, limit: float) -> None:
-        """Move the touched nodes by the normalised running mean of their Riemannian gradient."""
+        """Move the touched nodes by the normalized running mean of their Riemannian gradient."""
         rows, values = gradient
         gap = table.gap[rows]
         direction = values * (gap**2 / 4.0)[:, None]
@@ -79,5 +79,5 @@ class RiemannianAdam:
         self.first, self.second, self.count = state["first"], state["second"], state["count"]
 
 
-Optimiser = RiemannianDescent | RiemannianAdam
-OPTIMISERS: dict[str, type[Optimiser]] = {"sgd": RiemannianDescent, "adam": RiemannianAdam}
+Optimizer = RiemannianDescent | RiemannianAdam
+OPTIMIZERS: dict[str, type[Optimizer]] = {"sgd": RiemannianDescent, "adam": RiemannianAdam}

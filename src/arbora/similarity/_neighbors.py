@@ -1,4 +1,4 @@
-"""Nearest neighbours in a set of vectors: exact for small sets, among nearby k-means cells for large ones."""
+"""Nearest neighbors in a set of vectors: exact for small sets, among nearby k-means cells for large ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arbora.similarity import _knn_kernels as kernels
 
 EXACT_UP_TO = 20_000  # rows; beyond, only nearby cells are searched
 MOST_CELLS = 24  # searched for a row
-GOOD_RECALL = 0.97  # share of a sample's neighbours within the cells searched: no need to search more
+GOOD_RECALL = 0.97  # share of a sample's neighbors within the cells searched: no need to search more
 _SAMPLED_ROWS = 256
 _CELLS_PER_ROOT = 2  # times sqrt(n)
 _LARGEST_CELL = 4  # times the mean
@@ -25,7 +25,7 @@ _KMEANS_STEPS = 6
 _ROWS_PER_CENTROID = 48  # sampled for k-means
 
 
-class NeighbourIndex:
+class NeighborIndex:
     """Rows of vectors, sorted by cell, ready to be searched.
 
     A cell's rows are compared with all rows of the nearest cells by one matrix product: on the hardware
@@ -39,15 +39,15 @@ class NeighbourIndex:
         The point that each row is.
     offsets : ndarray of int, shape (n_cells + 1,)
         Where each cell starts.
-    centres : ndarray or None
+    centers : ndarray or None
         Means of the cells; None when search is exact.
     """
 
     def __init__(
-        self, X: NDArray[np.floating], *, centred: bool, seed: int, n_jobs: int | None = None
+        self, X: NDArray[np.floating], *, centered: bool, seed: int, n_jobs: int | None = None
     ) -> None:
         n_points = len(X)
-        self.shift = X.mean(axis=0, dtype=np.float64) if centred else np.zeros(X.shape[1])
+        self.shift = X.mean(axis=0, dtype=np.float64) if centered else np.zeros(X.shape[1])
         self.is_exact = n_points <= EXACT_UP_TO
         self.dtype = X.dtype if self.is_exact else np.float32
         self.scale = 1.0
@@ -55,7 +55,7 @@ class NeighbourIndex:
         self.scale = max(float(np.abs(shifted).max()), 1e-300)
         shifted /= self.dtype.type(self.scale) if isinstance(self.dtype, np.dtype) else np.float32(self.scale)
         if self.is_exact:
-            self.centres: Any = None
+            self.centers: Any = None
             self.order = np.arange(n_points)
             self.offsets = np.append(np.arange(0, n_points, _ROWS_AT_ONCE), n_points)
             self.rows = shifted
@@ -69,8 +69,8 @@ class NeighbourIndex:
 
     def _sort_into_cells(self, X: NDArray[np.float32], seed: int, n_threads: int) -> None:
         n_cells = int(_CELLS_PER_ROOT * np.sqrt(len(X)))
-        self.centres = _kmeans_centres(X, n_cells, seed, n_threads)
-        cell = _nearest_centres(X, self.centres, n_threads)
+        self.centers = _kmeans_centers(X, n_cells, seed, n_threads)
+        cell = _nearest_centers(X, self.centers, n_threads)
         self.order = np.argsort(cell, kind="stable")
         offsets = np.searchsorted(cell[self.order], np.arange(n_cells + 1))
         # many duplicates fill one cell: cut it into pieces, lest it be compared with itself in n^2
@@ -78,13 +78,13 @@ class NeighbourIndex:
         pieces = np.maximum(1, -(-np.diff(offsets) // largest))
         starts = [a + np.arange(p) * largest for a, p in zip(offsets[:-1], pieces)]
         self.offsets = np.append(np.concatenate(starts), len(X))
-        self.centres = np.repeat(self.centres, pieces, axis=0)
+        self.centers = np.repeat(self.centers, pieces, axis=0)
         self.rows = X[self.order]
 
-    def neighbours(
+    def neighbors(
         self, n_neighbors: int, n_jobs: int | None = None, progress: Callable[[float], None] | None = None
     ) -> tuple[NDArray, NDArray]:
-        """Neighbours of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
+        """Neighbors of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
         who = np.full((len(self.rows), n_neighbors), -1, dtype=np.int32)
         n_cells = len(self.offsets) - 1
         probes, recall = self._probes_by_sample(n_neighbors)
@@ -108,7 +108,7 @@ class NeighbourIndex:
     def query(
         self, X: NDArray[np.floating], n_neighbors: int, n_jobs: int | None = None
     ) -> tuple[NDArray, NDArray]:
-        """Neighbours of new vectors among the points: (points int64[m, k], distances float64[m, k])."""
+        """Neighbors of new vectors among the points: (points int64[m, k], distances float64[m, k])."""
         new = self.transform(X)
         who = np.full((len(new), n_neighbors), -1, dtype=np.int32)
         groups = self._groups_with_probes(new, effective_n_jobs(n_jobs))
@@ -124,13 +124,13 @@ class NeighbourIndex:
 
     def _groups_with_probes(self, new: NDArray[np.floating], n_threads: int) -> list[tuple[NDArray, NDArray]]:
         """Rows to be searched together, and the cells to search for them."""
-        if self.centres is None:
+        if self.centers is None:
             every = np.arange(len(self.offsets) - 1)
             return [
                 (np.arange(a, min(a + _ROWS_AT_ONCE, len(new))), every)
                 for a in range(0, len(new), _ROWS_AT_ONCE)
             ]
-        cell = _nearest_centres(new, self.centres, n_threads)
+        cell = _nearest_centers(new, self.centers, n_threads)
         probes = self._cells_to_search()
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
@@ -141,18 +141,18 @@ class NeighbourIndex:
         ]
 
     def _cells_to_search(self) -> list[NDArray[np.int64]]:
-        """For the rows of each cell: the cell itself, then those with the nearest centres."""
+        """For the rows of each cell: the cell itself, then those with the nearest centers."""
         n_cells = len(self.offsets) - 1
-        if self.centres is None or n_cells <= MOST_CELLS:
+        if self.centers is None or n_cells <= MOST_CELLS:
             return [np.arange(n_cells)] * n_cells
-        values = np.einsum("ij,ij->i", self.centres, self.centres) - 2 * (self.centres @ self.centres.T)
+        values = np.einsum("ij,ij->i", self.centers, self.centers) - 2 * (self.centers @ self.centers.T)
         np.fill_diagonal(values, -np.inf)
         nearest = np.argpartition(values, MOST_CELLS, axis=1)[:, :MOST_CELLS]
         by_distance = np.argsort(np.take_along_axis(values, nearest, axis=1), axis=1, kind="stable")
         return list(np.take_along_axis(nearest, by_distance, axis=1))
 
     def _probes_by_sample(self, n_neighbors: int) -> tuple[list[NDArray[np.int64]], float]:
-        """As many cells as hold nearly all neighbours of sampled rows, and the share that they do hold."""
+        """As many cells as hold nearly all neighbors of sampled rows, and the share that they do hold."""
         probes = self._cells_to_search()
         if self.is_exact:
             return probes, 1.0
@@ -163,7 +163,7 @@ class NeighbourIndex:
         searched = np.array([probes[cell] for cell in cell_of_row[rows]])
         held = (
             cell_of_row[found][:, :, None] == searched[:, None, :]
-        )  # sample, neighbour, cell in order of search
+        )  # sample, neighbor, cell in order of search
         recall = np.cumsum(held.mean(axis=(0, 1)))
         enough = int(np.searchsorted(recall, GOOD_RECALL)) + 1
         n_cells = min(max(enough, 2), len(recall))
@@ -190,9 +190,9 @@ class NeighbourIndex:
     def _improved(self, who: NDArray[np.int32], n_passes: int, n_threads: int) -> NDArray[np.int32]:
         bounds = np.linspace(0, len(who), n_threads + 1).astype(np.int64)
         for _ in range(n_passes):
-            both = kernels.add_reverse_neighbours(who)
+            both = kernels.add_reverse_neighbors(who)
             improved = np.empty_like(who)
-            improve = partial(kernels.try_neighbours_of_neighbours, self.rows, who, both)
+            improve = partial(kernels.try_neighbors_of_neighbors, self.rows, who, both)
             _in_threads(lambda p: improve(bounds[p], bounds[p + 1], improved), range(n_threads), n_threads)  # noqa: B023
             who = improved
         return who
@@ -206,15 +206,15 @@ class SparseIndex:
 
         self.model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(X)
 
-    def neighbours(
+    def neighbors(
         self, n_neighbors: int, n_jobs: int | None = None, progress: Callable[[float], None] | None = None
     ) -> tuple[NDArray, NDArray]:
-        """Neighbours of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
+        """Neighbors of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
         distance, points = self.model.set_params(n_jobs=n_jobs).kneighbors(n_neighbors=n_neighbors)
         return points, distance
 
     def query(self, X: Any, n_neighbors: int, n_jobs: int | None = None) -> tuple[NDArray, NDArray]:
-        """Neighbours of new vectors among the points: (points int64[m, k], distances float64[m, k])."""
+        """Neighbors of new vectors among the points: (points int64[m, k], distances float64[m, k])."""
         distance, points = self.model.set_params(n_jobs=n_jobs).kneighbors(X, n_neighbors=n_neighbors)
         return points, distance
 
@@ -233,7 +233,7 @@ def _in_threads(
                 progress((k + 1) / len(items))
 
 
-def _kmeans_centres(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: int) -> NDArray[np.float32]:
+def _kmeans_centers(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: int) -> NDArray[np.float32]:
     import faiss
 
     before = faiss.omp_get_max_threads()
@@ -253,14 +253,14 @@ def _kmeans_centres(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: 
     return np.asarray(kmeans.centroids)
 
 
-def _nearest_centres(
-    X: NDArray[np.float32], centres: NDArray[np.float32], n_threads: int
+def _nearest_centers(
+    X: NDArray[np.float32], centers: NDArray[np.float32], n_threads: int
 ) -> NDArray[np.int64]:
     cell = np.empty(len(X), dtype=np.int64)
-    squares = np.einsum("ij,ij->i", centres, centres)
+    squares = np.einsum("ij,ij->i", centers, centers)
 
     def assign(first: int) -> None:
-        products = X[first : first + _ROWS_AT_ONCE] @ centres.T
+        products = X[first : first + _ROWS_AT_ONCE] @ centers.T
         cell[first : first + _ROWS_AT_ONCE] = (squares - 2 * products).argmin(axis=1)
 
     _in_threads(assign, range(0, len(X), _ROWS_AT_ONCE), n_threads)
