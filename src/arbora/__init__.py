@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arbora._lazy import load_on_use
+from arbora._base.lazy import load_on_use
 from arbora._version import __version__
 
 _PACKAGES = (

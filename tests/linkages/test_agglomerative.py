@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist, squareform
 
 import arbora as ab
-from arbora.linkages import _memory
+from arbora._base import memory
 from arbora.linkages.agglomerative import METHODS
 
 
@@ -80,7 +80,7 @@ def test_graphs_in_every_form_go_to_the_sparse_linkage():
 
 
 def test_distances_that_would_not_fit_are_refused_beforehand(monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
     X = np.random.default_rng(0).normal(size=(200, 2))
     with pytest.raises(ab.errors.TooLargeError, match=r"200 points.*arbora\.cluster"):
         ab.linkage(X, "average")
@@ -90,7 +90,7 @@ def test_distances_that_would_not_fit_are_refused_beforehand(monkeypatch):
 
 
 def test_free_memory_is_known_and_plausible():
-    assert 2**20 < _memory.available_memory() < 2**50
+    assert 2**20 < memory.available_memory() < 2**50
 
 
 @pytest.mark.parametrize("method", METHODS)

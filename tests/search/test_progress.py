@@ -9,10 +9,10 @@ import pytest
 from trees import random_tree
 
 import arbora as ab
+from arbora._base.files import write_archive
 from arbora.errors import FormatError
 from arbora.search import multilevel, steps
 from arbora.search.engines import GraphEngine
-from arbora.tree.formats.npz import write_archive
 
 restarts_module = importlib.import_module("arbora.search.restarts")
 RNG = np.random.default_rng(0)

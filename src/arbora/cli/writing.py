@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.files import write_whole
 from arbora.cli._console import plain
 from arbora.cli._exit import Unusable, Unwritable
 from arbora.tree import Tree
-from arbora.tree.formats._whole import write_whole
 
 _TREE_SUFFIXES = {
     ".npz": "npz", ".nwk": "newick", ".newick": "newick", ".tree": "newick", ".tre": "newick",

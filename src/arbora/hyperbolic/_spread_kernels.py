@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True)
+@kernel()
 def triple_margins(depths, i, j, k):
     """Deepest minus shallowest, and deepest minus second deepest, of the ancestors of three leaves."""
     a, b, c = depths[i, j], depths[i, k], depths[j, k]
@@ -14,7 +15,7 @@ def triple_margins(depths, i, j, k):
     return high - low, high - (a + b + c - high - low)
 
 
-@njit(cache=True)
+@kernel()
 def least_margins(depths):
     """Smallest of both over all triples of a matrix of LCA depths. O(n³)."""
     n = depths.shape[0]

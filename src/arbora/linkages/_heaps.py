@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.tree._kernels import inner
+from arbora._base.jit import inner
 
 NOTHING = np.int64(-1)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

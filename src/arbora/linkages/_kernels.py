@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import inner, kernel
 from arbora.linkages._heaps import (
     HALF,
     NOTHING,
@@ -17,7 +17,6 @@ from arbora.linkages._heaps import (
     pop,
     raise_key,
 )
-from arbora.tree._kernels import inner
 
 AVERAGE, COMPLETE = 0, 1
 
@@ -54,7 +53,7 @@ def start_graph(end, weight, n_points, mass, method):
     return graph
 
 
-@njit(cache=True)
+@kernel()
 def build_heaps(graph, end, mass, method):
     """Fill the half-edges, and make a heap of each cluster's."""
     for at in range(end.shape[0]):
@@ -178,7 +177,7 @@ def agglomerate(end, weight, mass, method):
     return parts[0, :n_merges], parts[1, :n_merges], similarity[:n_merges]
 
 
-@njit(cache=True)
+@kernel()
 def follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, parts, similarity, method):
     """Write the merges to `parts` and `similarity`; returns how many.
 
@@ -230,7 +229,7 @@ def follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, par
         n_merges += 1
 
 
-@njit(cache=True)
+@kernel()
 def merge_along_edges(end, weight, order, n_points):
     """Single linkage: merges along the edges in the given order, skipping those inside a cluster."""
     above = np.arange(2 * n_points - 1)
@@ -258,7 +257,7 @@ def merge_along_edges(end, weight, order, n_points):
     return left[:n_merges], right[:n_merges], similarity[:n_merges]
 
 
-@njit(cache=True)
+@kernel()
 def cap_by_children(left, right, similarity, n_points):
     """A merge is no closer than the merges it stands on: takes out what rounding put in."""
     capped = similarity.copy()
@@ -286,7 +285,7 @@ def parents_of_merges(left, right, order, n_points):
     return parent
 
 
-@njit(cache=True)
+@kernel()
 def merge_in_order(left, right, n_points, parent, size):
     """Set the parents and sizes that merge t makes of left[t] and right[t], which have their final numbers."""
     for t in range(left.shape[0]):
@@ -296,7 +295,7 @@ def merge_in_order(left, right, n_points, parent, size):
         size[node] = size[a] + size[b]
 
 
-@njit(cache=True)
+@kernel()
 def join_parts(parent, size, roots, made):
     """Join parts, given by ascending size, the two smallest first; nodes from `made` on are unused.
 
@@ -318,7 +317,7 @@ def join_parts(parent, size, roots, made):
         size[node] = joined
 
 
-@njit(cache=True)
+@kernel()
 def kmeans(rows, draws, n_steps):
     """Lloyd's k-means from a k-means++ start made with the random numbers `draws`: (labels, sum of squares).
 
@@ -367,7 +366,7 @@ def kmeans(rows, draws, n_steps):
     return label, total
 
 
-@njit(cache=True)
+@kernel()
 def squared_gap(x, y):
     """Squared Euclidean distance of two rows."""
     total = 0.0

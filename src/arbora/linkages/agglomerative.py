@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora.linkages._memory import refuse_if_too_large
+from arbora._base.memory import refuse_if_too_large
 from arbora.linkages.graph import GRAPH_METHODS, graph_linkage
 from arbora.similarity import (
     DenseSimilarity,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arbora._lazy import load_on_use
+from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
     "EstimateWarning": "arbora.logits.l2h",

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload, register_jitable
+
+from arbora._base.jit import kernel
 
 # How 16-bit storage is to be read (`code`): numba has no half precision, so it comes as uint16.
 PLAIN, HALF, BFLOAT = 0, 1, 2
@@ -180,7 +182,7 @@ def _choose_largest(row):
     return lambda row: _largest_double(row)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def first_equal(row, value):
     """Position of the first entry equal to `value` (which is there)."""
     n = row.shape[0]
@@ -200,7 +202,7 @@ def first_equal(row, value):
     return 0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST_SUM)
+@kernel(nogil=True, fastmath=FAST_SUM)
 def total(row):
     """Sum of a row."""
     result = row[0] - row[0]
@@ -209,7 +211,7 @@ def total(row):
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def row_problem(row, mode):
     """OK, or why a decoded row cannot be used."""
     spread = total(row) * 0  # NaN when any entry is NaN or infinite (no entry is near the type's limit)
@@ -224,7 +226,7 @@ def row_problem(row, mode):
     return OK
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def weigh_rest(row, bits, mode):
     """Largest entry, its position, and the sum of weights relative to it; `row` becomes those weights.
 
@@ -244,7 +246,7 @@ def weigh_rest(row, bits, mode):
     return top, where, total(row)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def scan_rows(
     rows, code, mode, sharpness, start, stop, row, bits, assigned, confidence, second, second_confidence
 ):
@@ -279,7 +281,7 @@ def scan_rows(
     return OK, -1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def reassign_rows(
     rows, code, mode, sharpness, points, start, stop, penalty, row, bits, reassigned, probability
 ):
@@ -297,7 +299,7 @@ def reassign_rows(
         probability[p] = 1.0 / rest if rest > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, bits, sums):
     """Add the softmax probabilities of the given columns over rows points[start:stop] to `sums`."""
     for p in range(start, stop):
@@ -309,7 +311,7 @@ def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, 
             sums[c] += row[columns[c]] / rest
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sum_by_class(rows, code, mode, sharpness, order, offsets, start, stop, row, bits, sums):
     """Add the centered logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`."""
     n_classes = rows.shape[1]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from arbora._base.jit import kernel
 from arbora.logits._kernels import EXCLUDED, PROBABILITIES, exp_row, largest, load_row, total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _sinks_below(value, cls, other_value, other_cls):
     """Whether the first entry is the lesser one; of equal values the later class is."""
     return value < other_value or (value == other_value and cls > other_cls)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _sift_down(values, classes, start, end):
     """Restore the heap below `start`: its least entry stays on top."""
     node = start
@@ -32,7 +31,7 @@ def _sift_down(values, classes, start, end):
         node = child
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def keep_largest(
     rows, code, mode, sharpness, start, stop, row, bits, values, classes, kept, kept_class, tail
 ):
@@ -77,7 +76,7 @@ def keep_largest(
             tail[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def reassign_kept(kept, kept_class, tail, points, start, stop, excluded, n_excluded, reassigned, probability):
     """`reassign_rows` from what was kept of each row. What was left out is taken to spread evenly.
 
@@ -103,7 +102,7 @@ def reassign_kept(kept, kept_class, tail, points, start, stop, excluded, n_exclu
             reassigned[p], probability[p] = kept_class[i, best], 1.0 / rest
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _sum_from_both_ends(row, weight, class_at, before, best_before, after, best_after):
     """Sums and best classes of row[:k] and row[k:] in leaf order, for every k."""
     n = class_at.shape[0]
@@ -120,7 +119,7 @@ def _sum_from_both_ends(row, weight, class_at, before, best_before, after, best_
         best_after[k] = c if better else best
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _sum_outside(row, best, class_at, low, high):
     """Weights outside low..high-1 relative to class `best`, for rows where they vanish relative to the largest."""
     result = 0.0
@@ -130,7 +129,7 @@ def _sum_outside(row, best, class_at, low, high):
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def reexamine_rows(
     rows, code, mode, sharpness, start, stop, row, bits, weight, weight_bits, assigned, rank, class_at,
     path_offsets, path_low, path_high, path_base, before, best_before, after, best_after, reassigned, probability,
@@ -172,7 +171,7 @@ def reexamine_rows(
                 probability[slot] = 1.0 / _sum_outside(row, best, class_at, path_low[e], path_high[e])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def column_probabilities(rows, code, mode, sharpness, start, stop, row, bits, columns, out):
     """Softmax probabilities of the given columns, row by row."""
     for i in range(start, stop):
@@ -192,7 +191,7 @@ def column_probabilities(rows, code, mode, sharpness, start, stop, row, bits, co
             out[i, c] = row[columns[c]] / rest
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def rank_within_class(assigned, seen, rank):
     """How many earlier points each point's class has; `seen` counts on between calls."""
     for i in range(assigned.shape[0]):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True)
+@kernel()
 def independent_meeting(parent, leaf_law):
     """Law over the internal nodes of the LCA of two leaves drawn independently.
 
@@ -27,7 +29,7 @@ def independent_meeting(parent, leaf_law):
     return meeting
 
 
-@njit(cache=True)
+@kernel()
 def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
     """Sum, over the pairs of points of one class, of that class's share below their LCA.
 
@@ -64,7 +66,7 @@ def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def log_distance_of_pairs(class_end, leaf, count, joined, depth, log_distance):
     """Sum over pairs of items of one class of count * count * log_distance[edges between their leaves].
 
@@ -89,7 +91,7 @@ _REORDER = {"reassoc", "nsz", "nnan", "ninf"}
 ROWS_AT_ONCE = 4  # rows i that share one pass over a row j, so that memory is not what limits the speed
 
 
-@njit(cache=True, parallel=True, fastmath=_REORDER)
+@kernel(parallel=True, fastmath=_REORDER)
 def minimum_of_triples(matrix):
     """Sum over triples i < j < k of the smallest of matrix[i, j], matrix[i, k], matrix[j, k]. O(n^3)."""
     n = matrix.shape[0]
@@ -114,7 +116,7 @@ def minimum_of_triples(matrix):
     return per_block.sum()
 
 
-@njit(cache=True, fastmath=_REORDER)
+@kernel(fastmath=_REORDER)
 def _minimum_of_rows(w, left, right):
     total = 0.0
     for k in range(left.shape[0]):
@@ -122,7 +124,7 @@ def _minimum_of_rows(w, left, right):
     return total
 
 
-@njit(cache=True, fastmath=_REORDER)
+@kernel(fastmath=_REORDER)
 def _minimum_with_four_rows(row, a, b, c, d, aj, bj, cj, dj):
     total = 0.0
     for k in range(row.shape[0]):  # from 0, over slices: a loop from j + 1 does not vectorize
@@ -133,7 +135,7 @@ def _minimum_with_four_rows(row, a, b, c, d, aj, bj, cj, dj):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def minimum_of_wedges(matrix):
     """Sum over centers i and unordered pairs {j, k} of other points of min(matrix[i, j], matrix[i, k])."""
     n = matrix.shape[0]
@@ -148,7 +150,7 @@ def minimum_of_wedges(matrix):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def minimum_of_graph_wedges(indptr, weights):
     """`minimum_of_wedges` of a graph: pairs with a missing edge have minimum 0."""
     total = 0.0
@@ -159,7 +161,7 @@ def minimum_of_graph_wedges(indptr, weights):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def minimum_of_triangles(indptr, indices, weights):
     """Sum over the triangles of a symmetric graph of their smallest weight.
 
@@ -189,6 +191,6 @@ def minimum_of_triangles(indptr, indices, weights):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def _points_up(degree, i, j):
     return degree[i] < degree[j] or (degree[i] == degree[j] and i < j)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def simplex_threshold(row, n_entries, scratch):
     """Threshold t with ``sum(max(row[:n_entries] - t, 0)) == 1`` (Michelot's algorithm).
 
@@ -39,7 +40,7 @@ def simplex_threshold(row, n_entries, scratch):
         threshold = (total - 1.0) / count
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def project_rows(matrix, first):
     """Project every row's entries from column ``first[row]`` on to the simplex, in place; zeros before.
 
@@ -60,7 +61,7 @@ def project_rows(matrix, first):
             matrix[i, first[i] + k] = value if value > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def neighbor_sums(start, stop, graph_ptr, graph_col, graph_val, ptr, col, val, n_internal):
     """Rows ``start..stop`` of the sparse product graph @ A, as (counts, columns, values).
 
@@ -101,7 +102,7 @@ def neighbor_sums(start, stop, graph_ptr, graph_col, graph_val, ptr, col, val, n
     return counts, columns[:used].copy(), values[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def add_outer_products(ptr, col, val, other_ptr, other_col, other_val, out):
     """Add ``A.T @ R`` to the dense `out`, both given as rows of one CSR pattern each."""
     for i in range(ptr.shape[0] - 1):
@@ -111,7 +112,7 @@ def add_outer_products(ptr, col, val, other_ptr, other_col, other_val, out):
                 row[other_col[f]] += val[e] * other_val[f]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def leaf_gradient_row(
     i, sum_ptr, sum_col, sum_val, kernel, at_ptr, at_col, at_val, self_kernel, self_scale, terms, scales, out
 ):
@@ -139,7 +140,7 @@ def leaf_gradient_row(
                 out[k] += weight * line[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def descend_leaf_rows(start, stop, gradient, ptr, col, val, step):
     """One projected gradient step on the rows ``start..stop`` of a sparse A: (counts, columns, values).
 
@@ -173,7 +174,7 @@ def descend_leaf_rows(start, stop, gradient, ptr, col, val, step):
     return counts, columns[:used].copy(), values[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def leaf_gradient(n_rows, gradient):
     """Dense gradient with respect to all rows of A: for tests."""
     out = np.empty((n_rows, gradient[3].shape[1]), dtype=gradient[3].dtype)
@@ -182,7 +183,7 @@ def leaf_gradient(n_rows, gradient):
     return out
 
 
-@njit(cache=True)
+@kernel()
 def most_likely_columns(ptr, col, val):
     """Column of the largest value of every CSR row; the first of equals."""
     best = np.empty(ptr.shape[0] - 1, dtype=np.int64)
@@ -195,7 +196,7 @@ def most_likely_columns(ptr, col, val):
     return best
 
 
-@njit(cache=True)
+@kernel()
 def sample_columns(ptr, col, val, uniform):
     """One column per CSR row, drawn with the row's probabilities from numbers in [0, 1)."""
     drawn = np.empty(ptr.shape[0] - 1, dtype=np.int64)
@@ -214,7 +215,7 @@ def sample_columns(ptr, col, val, uniform):
     return drawn
 
 
-@njit(cache=True)
+@kernel()
 def lca_table(parent):
     """Lowest common ancestor-or-self of every two internal nodes, parents after children, root last.
 
@@ -231,7 +232,7 @@ def lca_table(parent):
     return table
 
 
-@njit(cache=True)
+@kernel()
 def edge_sums(ptr, col, val, leaf_parent, n_internal):
     """Weight between the leaves at every two internal nodes: float64[n_internal, n_internal]."""
     out = np.zeros((n_internal, n_internal))

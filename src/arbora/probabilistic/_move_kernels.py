@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.probabilistic._tree_kernels import mark_path, xlogy_ratio
 
 DASGUPTA = 0
@@ -43,7 +43,7 @@ class Mover(NamedTuple):
     first: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sum_below(mover, i, parent, below):
     """Weight of the neighbors of i below every internal node, into `below`; returns the total."""
     below[:] = 0.0
@@ -56,7 +56,7 @@ def sum_below(mover, i, parent, below):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
     """Dasgupta cost, up to a constant, with node i under each parent from ``mover.first[i]`` on.
 
@@ -89,7 +89,7 @@ def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
         take_loop_back(parent, mover.current[i], loop, out)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def take_loop_back(parent, current, loop, out):
     """The same correction for a self-loop, which meets at the parent itself.
 
@@ -110,7 +110,7 @@ def take_loop_back(parent, current, loop, out):
             out[k] -= loop
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def tsd_costs(tree, mover, i, near, everywhere, p, q, mass, gain, out):
     """Minus the tree sampling divergence, up to a constant, with node i under each parent.
 
@@ -139,7 +139,7 @@ def tsd_costs(tree, mover, i, near, everywhere, p, q, mass, gain, out):
     put_back(tree, mover.current[i], p, q, mass)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def take_out(tree, mover, i, near, p, q, mass):
     """Subtract what node i adds to p, q and mass along its path to the root."""
     parent = tree.parent
@@ -159,7 +159,7 @@ def take_out(tree, mover, i, near, p, q, mass):
         node = parent[node]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def put_back(tree, node, p, q, mass):
     """Undo `take_out` exactly, by copying."""
     root = tree.parent.shape[0] - 1
@@ -170,7 +170,7 @@ def put_back(tree, node, p, q, mass):
         node = tree.parent[node]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def move_costs(start, stop, objective, tree, mover, everywhere):
     """Costs of all parents for the nodes ``start..stop``, dense; 0 before ``mover.first``."""
     n_internal = tree.parent.shape[0]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.probabilistic._kernels import simplex_threshold
 from arbora.probabilistic._move_kernels import TSD, put_back, take_out
 from arbora.probabilistic._tree_kernels import mark_path, xlogy_ratio
@@ -28,7 +28,7 @@ class Scratch(NamedTuple):
     stop: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def gather_candidates(mover, i, parent, work):
     """The nodes with a neighbor of i below them, and the root: the only places where i can gain.
 
@@ -61,7 +61,7 @@ def gather_candidates(mover, i, parent, work):
     return n_runs, total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def price_dasgupta(tree, mover, i, n_runs, total, work, cost):
     """`dasgupta_costs` for the gathered candidates, in ``cost[t]`` for ``work.order[t]``."""
     parent, below = tree.parent, tree.below
@@ -93,7 +93,7 @@ def price_dasgupta(tree, mover, i, n_runs, total, work, cost):
         start = work.stop[run]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def price_aside(tree, mover, i, k, work):
     """Dasgupta cost of a parent with no neighbor below it: that of an ancestor, and its own longer path."""
     root = tree.parent.shape[0] - 1
@@ -113,7 +113,7 @@ def price_aside(tree, mover, i, k, work):
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def price_tsd(tree, mover, i, n_runs, work, p, q, mass, cost):
     """`tsd_costs` for the gathered candidates."""
     parent = tree.parent
@@ -139,7 +139,7 @@ def price_tsd(tree, mover, i, n_runs, work, p, q, mass, cost):
     put_back(tree, mover.current[i], p, q, mass)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def clear(mover, i, parent, n_candidates, work):
     """Work space as it was before a row."""
     for t in range(n_candidates):
@@ -150,7 +150,7 @@ def clear(mover, i, parent, n_candidates, work):
     mark_path(parent, mover.current[i], work.on_path, False)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def empty_scratch(n_internal):
     """Work space for trees of `n_internal` nodes."""
     return Scratch(
@@ -165,7 +165,7 @@ def empty_scratch(n_internal):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def add_own_parents(tree, mover, i, ptr, col, count, work, place, cost):
     """Price the parents that row i has and that are no candidates yet; returns the new number of candidates."""
     for e in range(ptr[i], ptr[i + 1]):
@@ -177,7 +177,7 @@ def add_own_parents(tree, mover, i, ptr, col, count, work, place, cost):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def step_row(i, ptr, col, val, step, count, place, cost):
     """Turn the costs of row i into its entries after the gradient step, before projection."""
     lowest = cost[:count].min()
@@ -188,7 +188,7 @@ def step_row(i, ptr, col, val, step, count, place, cost):
             cost[place[col[e]]] += val[e]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def descend_sampled_rows(start, stop, objective, tree, mover, ptr, col, val, step):
     """One projected step of sparse rows against the costs of a sampled tree: (counts, columns, values).
 

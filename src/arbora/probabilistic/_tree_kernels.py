@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def xlogy_ratio(a, b):
     """``a log(a / b)``, 0 where a is 0 (or b is, which only rounding can bring about)."""
     if a <= 0.0 or b <= 0.0:
@@ -14,7 +15,7 @@ def xlogy_ratio(a, b):
     return a * np.log(a / b)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def mark_path(parent, node, on_path, value):
     """Set ``on_path`` for a node and all its ancestors."""
     root = parent.shape[0] - 1
@@ -24,7 +25,7 @@ def mark_path(parent, node, on_path, value):
         on_path[node] = value
 
 
-@njit(cache=True)
+@kernel()
 def path_sums(parent, at_node):
     """Sum over every internal node and its ancestors."""
     total = at_node.copy()
@@ -33,7 +34,7 @@ def path_sums(parent, at_node):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def outside_weights(parent, S):
     """Row k: weight between the leaves below k and the leaves outside it, by the parent of the outer leaf."""
     n_internal = parent.shape[0]
@@ -54,7 +55,7 @@ def outside_weights(parent, S):
     return out
 
 
-@njit(cache=True)
+@kernel()
 def joining_parents(leaf_parent, parent):
     """Parent of every leaf in the tree that is left when nodes with a single child are passed over.
 

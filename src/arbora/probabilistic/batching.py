@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts
 
 
@@ -17,7 +17,7 @@ class Batch(NamedTuple):
     graph: EdgeDistribution
 
 
-@njit(cache=True)
+@kernel()
 def gather_nodes(ptr, col, seeds, limit, position):
     """Seeds first, then their neighbors, until `limit` nodes; `position` (all -1) marks those taken."""
     taken = np.empty(limit, dtype=np.int64)
@@ -40,7 +40,7 @@ def gather_nodes(ptr, col, seeds, limit, position):
     return taken[:n_taken]
 
 
-@njit(cache=True)
+@kernel()
 def induced_edges(ptr, col, val, nodes, position):
     """CSR of the edges among `nodes`; ``position[node]`` is its new number, -1 for the others."""
     counts = np.zeros(nodes.shape[0] + 1, dtype=np.int64)
@@ -61,7 +61,7 @@ def induced_edges(ptr, col, val, nodes, position):
     return start, columns, values
 
 
-@njit(cache=True)
+@kernel()
 def replace_rows(ptr, col, val, rows, new_ptr, new_col, new_val):
     """CSR with some rows (ascending) exchanged for new ones."""
     n = ptr.shape[0] - 1

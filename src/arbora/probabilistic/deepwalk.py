@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.similarity.graph import GraphSimilarity
 
 
@@ -71,7 +71,7 @@ def _noise_table(degree, size=2**20):
     return np.searchsorted(weight, (np.arange(size) + 0.5) / size * weight[-1]).astype(np.int32)
 
 
-@njit(cache=True)
+@kernel()
 def _next_random(state):
     """xorshift64*: the state and a number in [0, 1)."""
     state ^= state >> np.uint64(12)
@@ -80,7 +80,7 @@ def _next_random(state):
     return state, np.float64((state * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit(cache=True)
+@kernel()
 def _walk(ptr, col, cumulative, start, path, state):
     """Fill `path` with a weighted random walk; returns its length and the random state."""
     node = start
@@ -98,7 +98,7 @@ def _walk(ptr, col, cumulative, start, path, state):
     return path.shape[0], state
 
 
-@njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _learn_pair(center, target, label, rate, vectors, context, change):
     """One step of logistic regression on a (node, context) pair; the node's change is only collected."""
     score = np.float32(0.0)
@@ -110,7 +110,7 @@ def _learn_pair(center, target, label, rate, vectors, context, change):
         context[target, d] += step * vectors[center, d]
 
 
-@njit(cache=True)
+@kernel()
 def _walk_and_learn(
     ptr, col, cumulative, noise, order, length, window, n_negative, rate, last_rate, seed, vectors, context
 ):

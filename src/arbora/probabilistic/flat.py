@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.linkages import graph_linkage
 from arbora.probabilistic._tree_kernels import xlogy_ratio
 from arbora.similarity.graph import GraphSimilarity, graph
@@ -96,7 +96,7 @@ def _child_edges(tree, similarity):
     return _below(tree.parent, i, lca), _below(tree.parent, j, lca), csr.data[once].astype(np.float64)
 
 
-@njit(cache=True)
+@kernel()
 def _below(parent, node, ancestor):
     """Child of ``ancestor[e]`` on the way down to ``node[e]``."""
     out = node.copy()
@@ -119,7 +119,7 @@ def _shares(tree, similarity):
     return np.maximum(p_meet, 0.0), np.maximum(q_meet, 0.0), sum_to_root(tree.parent, p_meet), q_below
 
 
-@njit(cache=True)
+@kernel()
 def _children(parent, n_leaves):
     """Two children of every node of a binary tree (-1 for leaves), and the number of leaves below."""
     size = np.zeros(parent.shape[0], dtype=np.int64)
@@ -133,7 +133,7 @@ def _children(parent, n_leaves):
     return child, size
 
 
-@njit(cache=True)
+@kernel()
 def _best_cut(parent, n_leaves, p_meet, q_meet, p_below, q_below, n_clusters, smallest):
     """Node that stands for each leaf's cluster (-1: left out), in the best cut into exactly n_clusters.
 

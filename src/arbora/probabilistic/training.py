@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from arbora._base.files import read_archive, write_archive
 from arbora.errors import DivergedError, FormatError
 from arbora.probabilistic.batching import draw_batch, rows_of, with_rows
 from arbora.probabilistic.expected import decoded_loss, expected_step, sample_parents
 from arbora.probabilistic.sparse import EdgeDistribution, Model, binary_model, csr_from_parts, soft_step
 from arbora.probabilistic.start import tree_of_parents
-from arbora.tree.formats.npz import open_archive, write_archive
 
 MARKER = "arbora.fph"
 
@@ -158,9 +158,8 @@ def save_checkpoint(path, progress: Progress) -> None:
 def load_checkpoint(path, n_leaves: int) -> Progress:
     """Read what `save_checkpoint` wrote."""
     try:
-        with open_archive(path, MARKER) as file:
-            progress = _progress_from({key: file[key] for key in file.files})
-    except FormatError as problem:
+        progress = _progress_from(read_archive(path, MARKER))
+    except (FormatError, KeyError, ValueError) as problem:
         raise FormatError(
             f"{path} is not a whole FPH checkpoint: {problem}. Delete it to start anew."
         ) from problem

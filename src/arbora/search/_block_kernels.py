@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def slice_square(indptr, indices, data, low, high):
     """CSR arrays of rows and columns low .. high-1 (indices sorted within a row or not)."""
     sliced_indptr = np.zeros(high - low + 1, dtype=indptr.dtype)

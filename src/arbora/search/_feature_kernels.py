@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import inner, kernel
 from arbora.search._graph_kernels import RELATIVE_GAIN, SCANNED_CHILDREN, mark_dirty, sibling_of
 from arbora.search._state import attach, detach
-from arbora.tree._kernels import inner
 
 
 class Features(NamedTuple):
@@ -72,7 +71,7 @@ def product(a, b):
     return result
 
 
-@njit(cache=True)
+@kernel()
 def fill_sums(sums, parent):
     """Sum the leaves' rows into all internal ones; needs the node order of `Tree`."""
     for node in range(parent.shape[0] - 1):
@@ -150,7 +149,7 @@ def update_gaps(state, features, node):
         node = state.nodes[node].parent
 
 
-@njit(cache=True)
+@kernel()
 def fill_gaps(state, features, n_leaves, n_nodes):
     """Set the gaps of all nodes; needs the node order of `Tree`."""
     for node in range(n_leaves, n_nodes):
@@ -260,7 +259,7 @@ def weigh_path(state, features, work, row, node):
         node = state.nodes[node].parent
 
 
-@njit(cache=True)
+@kernel()
 def find_root(state, node):
     """The root, from any node in the tree."""
     while state.nodes[node].parent >= 0:
@@ -268,7 +267,7 @@ def find_root(state, node):
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def regraft(state, features, work, stack, subtrees, max_size):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     n_moves, gained = 0, 0.0
@@ -317,7 +316,7 @@ def regraft(state, features, work, stack, subtrees, max_size):
     return n_moves, gained
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def place_rows(state, features, work, stack, root, rows, first, last, targets):
     """Best edge for each new point (rows first .. last-1)."""
     for k in range(first, last):
@@ -325,7 +324,7 @@ def place_rows(state, features, work, stack, root, rows, first, last, targets):
         targets[k] = descend(state, features, work, stack, rows[k], 1.0, -1, False, True, root, np.inf)[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def insert_rows(state, features, work, stack, root, leaves):
     """Insert leaves, whose rows and sizes are set, one after the other. Returns the root."""
     for leaf in leaves:
@@ -348,7 +347,7 @@ def insert_rows(state, features, work, stack, root, leaves):
     return root
 
 
-@njit(cache=True)
+@kernel()
 def remove_leaf(state, features, work, leaf):
     """Take a leaf out for good."""
     take_out_on_paper(state, features, work, leaf)

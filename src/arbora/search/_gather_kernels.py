@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from arbora.tree._kernels import inner
+from arbora._base.jit import inner, kernel
 
 ZERO = np.int64(0)  # a plain 0 is a type of its own to the compiler, which compiles a callee anew for it
 
@@ -197,7 +196,7 @@ def steepest_rise(state, work, root, gathered, corner, stack):
             child = state.nodes[child].after
 
 
-@njit(cache=True)
+@kernel()
 def update_rise(state, work):
     """Set `work.rise` for the tree as it is now."""
     root = 0

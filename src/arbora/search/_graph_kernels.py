@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import inner, kernel
 from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighborhood, mark_row, next_leaf
 from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
-from arbora.tree._kernels import inner
 
 SCANNED_CHILDREN = 64  # children of one node that are looked at, or noted as changed, one by one
 RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: below is rounding
@@ -237,7 +236,7 @@ def mark_dirty_up_to(state, work, node, last):
         node = state.nodes[node].parent
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     n_moves, gained = 0, 0.0
@@ -266,7 +265,7 @@ def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
     return n_moves, gained
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def place_rows(state, work, root, indptr, indices, data, first, last, size, objective, total, targets):
     """Best edge for each new point (rows first .. last-1 of a CSR matrix of similarities to the leaves)."""
     for row in range(first, last):

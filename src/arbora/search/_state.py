@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import inner, kernel
 from arbora.tree import Tree
-from arbora.tree._kernels import inner
 
 DASGUPTA, TSD = 0, 1
 OBJECTIVES = {"dasgupta": DASGUPTA, "tsd": TSD}
@@ -60,7 +59,7 @@ def empty_nodes(n_nodes: int) -> np.ndarray:
     return nodes
 
 
-@njit(cache=True)
+@kernel()
 def fill_nodes(nodes, parent, n_leaves, leaf_size, own):
     """Link, count and measure the nodes of a tree, whose parents come in the order of `Tree`."""
     for node in range(n_leaves):

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from arbora._base.files import read_archive, write_archive
 from arbora.errors import FormatError
 from arbora.search import _feature_kernels as kernels
 from arbora.search._gather_kernels import Work, make_work
@@ -21,7 +22,6 @@ from arbora.search.moves import sweep_until_still
 from arbora.search.predict import labels_of_features
 from arbora.similarity.features import FeatureSimilarity, _cosine_features
 from arbora.tree import Tree
-from arbora.tree.formats.npz import open_archive, write_archive
 
 _FIRST_CAPACITY = 1024
 _FILE_MARKER = "arbora.online-tree"
@@ -228,14 +228,14 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlineTree:
         """Read what `save` wrote; `FormatError` for any other file."""
-        with open_archive(path, _FILE_MARKER) as file:
+        file = read_archive(path, _FILE_MARKER)
+        try:
             model = cls(
                 str(file["similarity"]), n_clusters=int(file["n_clusters"]), shuffle=bool(file["shuffle"])
             )
-            try:
-                model._restore(file)
-            except (KeyError, IndexError, ValueError) as error:
-                raise FormatError(f"{Path(path)} is damaged: {error}") from error
+            model._restore(file)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise FormatError(f"{Path(path)} is damaged: {error}") from error
         return model
 
     def _restore(self, file: Any) -> None:

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.files import read_archive, write_archive, write_whole
 from arbora.errors import FormatError
 from arbora.tree import Tree
-from arbora.tree.formats._whole import write_whole
-from arbora.tree.formats.npz import open_archive, write_archive
 
 MARKER = "arbora.search"
 
@@ -94,12 +93,12 @@ def _values_of(part: Any) -> list[Any]:
 
 def _read_step(path: Path, rng: np.random.Generator | None) -> Tree:
     try:
-        with open_archive(path, MARKER) as file:
-            tree = Tree(file["parent"], int(file["n_leaves"]))
-            state = json.loads(str(file["rng"]))
-            if rng is not None:
-                rng.bit_generator.state = state
-    except FormatError as problem:
+        file = read_archive(path, MARKER)
+        tree = Tree(file["parent"], int(file["n_leaves"]))
+        state = json.loads(str(file["rng"]))
+        if rng is not None:
+            rng.bit_generator.state = state
+    except (FormatError, KeyError) as problem:
         raise FormatError(
             f"{path} is not a whole step of a search: {problem}. Delete it to repeat the step."
         ) from problem

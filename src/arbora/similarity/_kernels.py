@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.tree._kernels import range_maximum
 
 
-@njit(cache=True)
+@kernel()
 def cross_of_rows(rows, columns_of_position, first_position, neighbor_lca, n_leaves, cross):
     """Add to `cross` what `rows` say of the pairs (position first_position + r, any later position).
 
@@ -32,7 +32,7 @@ def cross_of_rows(rows, columns_of_position, first_position, neighbor_lca, n_lea
         cross[node - n_leaves] += run
 
 
-@njit(cache=True)
+@kernel()
 def cross_of_matrix(matrix, leaf_order, neighbor_lca, n_leaves, n_internal):
     """Cross weights of a dense symmetric matrix. O(n^2), rows read in leaf order."""
     cross = np.zeros(n_internal, dtype=np.float64)
@@ -42,7 +42,7 @@ def cross_of_matrix(matrix, leaf_order, neighbor_lca, n_leaves, n_internal):
     return cross
 
 
-@njit(cache=True)
+@kernel()
 def cross_of_features(sums, n_leaves, child_offsets, child_index):
     """Cross weights of inner-product features: float64[n_internal]. O(n d).
 
@@ -68,7 +68,7 @@ def cross_of_features(sums, n_leaves, child_offsets, child_index):
     return cross
 
 
-@njit(cache=True)
+@kernel()
 def cross_of_graph(indptr, indices, weights, self_loops, parent, leaf_start, neighbor_lca, table, n_internal):
     """Cross weights of a symmetric sparse graph: each edge once, a self-loop at its leaf's parent."""
     n_leaves = indptr.shape[0] - 1

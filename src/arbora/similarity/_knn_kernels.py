@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from arbora.tree._kernels import inner
+from arbora._base.jit import inner, kernel
 
 SMOOTHING_STEPS = 64
 SMALLEST_SCALE = 1e-3  # of a local scale, relative to the mean distance: keeps ties of distances finite
@@ -23,7 +22,7 @@ def insert_neighbor(best, who, value, point):
     who[place] = point
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def select_nearest(products, squares, first, own, best, who):
     """Offer points first, first + 1, ... to each row r; products[r, c] is the inner product with first + c.
 
@@ -49,7 +48,7 @@ def square_distance(x, y):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(nogil=True, fastmath=True)
 def quick_square_distance(x, y):
     """The same in the precision of the rows, summed in any order: several times faster."""
     total = x[0] - x[0]
@@ -59,7 +58,7 @@ def quick_square_distance(x, y):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def add_reverse_neighbors(who):
     """Each row's neighbors, then up to as many rows that have it as theirs, closest first; -1 fills up."""
     n_points, n_neighbors = who.shape
@@ -75,7 +74,7 @@ def add_reverse_neighbors(who):
     return both
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def offer_point(X, q, point, seen, best, row):
     """Take a point into the list of row q if it is new there and near enough."""
     if point < 0 or seen[point] == q:
@@ -86,7 +85,7 @@ def offer_point(X, q, point, seen, best, row):
         insert_neighbor(best, row, value, point)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def try_neighbors_of_neighbors(X, who, both, first, last, improved):
     """Write to improved[first:last] the nearest among each row's neighbors in `both` and theirs in `who`."""
     seen = np.full(X.shape[0], -1, dtype=np.int32)
@@ -104,7 +103,7 @@ def try_neighbors_of_neighbors(X, who, both, first, last, improved):
                     offer_point(X, q, far, seen, best, row)
 
 
-@njit(cache=True)
+@kernel()
 def measure_and_sort(queries, points, who):
     """Exact distances float64[rows, n_neighbors]; sorts rows of `who` by them in place, ties by number."""
     distance = np.empty(who.shape, np.float64)
@@ -134,7 +133,7 @@ def mean_of_row(row):
     return total / row.shape[0]
 
 
-@njit(cache=True)
+@kernel()
 def smooth_local_scales(distance):
     """Distance to the nearest other place, and the scale at which a row's weights sum to log2(n_neighbors).
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True)
+@kernel()
 def window_pairs(tokens, start, stop, window):
     """Pairs of words within a window, each once, with weight 1 / distance: int32[m], int32[m], float32[m].
 
@@ -33,7 +34,7 @@ def window_pairs(tokens, start, stop, window):
     return left[:found], right[:found], weight[:found]
 
 
-@njit(cache=True)
+@kernel()
 def glove_epoch(rows, columns, logs, strengths, order, word, context, word_square, context_square, rate):
     """One pass of AdaGrad over the co-occurrences in the given order; returns the mean weighted square error.
 

@@ -7,8 +7,8 @@ log-likelihood, less half a logarithm of the number of edges for each pair of bl
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.similarity.graph import GraphSimilarity
 
 
@@ -68,13 +68,13 @@ def _penalty(similarity, blocks):
     return 0.25 * k * (k + 1) * np.log(similarity.n_edges) + len(blocks) * np.log(k)
 
 
-@njit(cache=True)
+@kernel()
 def _term(edges, degree_r, degree_s):
     """Share of a pair of blocks in the log-likelihood."""
     return edges * np.log(edges / (degree_r * degree_s)) if edges > 0.0 else 0.0
 
 
-@njit(cache=True)
+@kernel()
 def _gain(r, own, other, to_block, edges, degree, node_degree):
     """Log-likelihood of the rows of blocks `own` and `other` after the node has moved from one to the other."""
     total = 0.0
@@ -97,7 +97,7 @@ def _gain(r, own, other, to_block, edges, degree, node_degree):
     return total - 2.0 * _term(edges[own, other], degree[own], degree[other])
 
 
-@njit(cache=True)
+@kernel()
 def _sweep(ptr, col, val, order, blocks, n_blocks):
     """Move each node to the neighboring block that raises the log-likelihood most; returns how many moved."""
     edges = np.zeros((n_blocks, n_blocks))

@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from arbora._base.jit import kernel
 from arbora.tree._kernels import range_maximum
 
 # The second tree cut into heavy paths. Each path has a segment tree over its nodes, top first; its cells
@@ -40,7 +40,7 @@ STAMP, PENDING, LIGHT, HEAVY_PAIRS, LIGHT_PAIRS = range(5)
 BELOW = 1
 
 
-@njit(cache=True)
+@kernel()
 def bound_positions(parent, n_leaves, position):
     """Smallest and largest position of the leaves below each node."""
     low = np.full(parent.shape[0], n_leaves, dtype=np.int64)
@@ -54,7 +54,7 @@ def bound_positions(parent, n_leaves, position):
     return low, high
 
 
-@njit(cache=True)
+@kernel()
 def condensed_lca_heights(n_leaves, leaf_order, joined, height):
     """Height of the LCA of every pair, in SciPy's condensed order."""
     found = np.empty(n_leaves * (n_leaves - 1) // 2)
@@ -67,7 +67,7 @@ def condensed_lca_heights(n_leaves, leaf_order, joined, height):
     return found
 
 
-@njit(cache=True)
+@kernel()
 def count_stars(parent, size):
     """Triples of leaves that meet in one node, from three different children."""
     n_nodes = parent.shape[0]
@@ -82,7 +82,7 @@ def count_stars(parent, size):
     return stars
 
 
-@njit(cache=True)
+@kernel()
 def find_heavy_children(parent, n_leaves, size):
     """Largest child of each node (-1 for leaves)."""
     heavy = np.full(parent.shape[0], -1, dtype=np.int64)
@@ -93,7 +93,7 @@ def find_heavy_children(parent, n_leaves, size):
     return heavy
 
 
-@njit(cache=True)
+@kernel()
 def cut_into_paths(parent, heavy):
     """Heavy paths of a tree, from their top nodes down, and where the cells of each begin."""
     n_nodes = parent.shape[0]
@@ -125,7 +125,7 @@ def cut_into_paths(parent, heavy):
     return paths, n_cells
 
 
-@njit(cache=True)
+@kernel()
 def refresh_cell(sums, cell, stamp):
     """Zero a cell that is left over from an earlier round."""
     if sums.cells[cell, STAMP] != stamp:
@@ -133,20 +133,20 @@ def refresh_cell(sums, cell, stamp):
         sums.cells[cell, STAMP] = stamp
 
 
-@njit(cache=True)
+@kernel()
 def leaves_below_top(sums, path, stamp):
     """How many leaves of U are below the top of a path."""
     return sums.tops[path, BELOW] if sums.tops[path, STAMP] == stamp else 0
 
 
-@njit(cache=True)
+@kernel()
 def lead_through(sums, cell, times):
     """Insert `times` leaves below the heavy child of every node of a cell: each pairs with the light ones."""
     sums.cells[cell, HEAVY_PAIRS] += times * sums.cells[cell, LIGHT]
     sums.cells[cell, PENDING] += times
 
 
-@njit(cache=True)
+@kernel()
 def open_cell(sums, base, index, stamp):
     """Hand what is pending in a cell to its two halves."""
     cell, left, right = base + index, base + 2 * index, base + 2 * index + 1
@@ -158,7 +158,7 @@ def open_cell(sums, base, index, stamp):
         sums.cells[cell, PENDING] = 0
 
 
-@njit(cache=True)
+@kernel()
 def descend(sums, base, width, place, stamp, insert):
     """Cell of a place on a path, and the sums (heavy pairs, light pairs) of the places above it.
 
@@ -180,7 +180,7 @@ def descend(sums, base, width, place, stamp, insert):
     return index, heavy_pairs, light_pairs
 
 
-@njit(cache=True)
+@kernel()
 def add_up_cells(sums, base, index):
     """Bring the cells above `index` up to date after it changed."""
     index //= 2
@@ -192,7 +192,7 @@ def add_up_cells(sums, base, index):
         index //= 2
 
 
-@njit(cache=True)
+@kernel()
 def insert_leaf(parent, paths, sums, leaf, stamp):
     """Add a leaf to the set U."""
     node, from_top = leaf, -1  # from_top: the path below, which joins this one through a light child
@@ -214,7 +214,7 @@ def insert_leaf(parent, paths, sums, leaf, stamp):
         node = parent[paths.top[path]]
 
 
-@njit(cache=True)
+@kernel()
 def query_leaf(parent, paths, sums, leaf, stamp):
     """What leaf c, not in U, adds to F and to G."""
     shape, shared = 0, 0
@@ -237,7 +237,7 @@ def query_leaf(parent, paths, sums, leaf, stamp):
     return shape, shared
 
 
-@njit(cache=True)
+@kernel()
 def count_prefix(counts, end):
     """Sum of the first `end` entries of a Fenwick tree."""
     total = 0
@@ -247,7 +247,7 @@ def count_prefix(counts, end):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def add_at(counts, position, change):
     """Change one entry of a Fenwick tree."""
     k = position + 1
@@ -256,7 +256,7 @@ def add_at(counts, position, change):
         k += k & -k
 
 
-@njit(cache=True)
+@kernel()
 def child_below(node, position, n_leaves, start, offsets, index):
     """Child of `node` whose leaves include the position (children lie in order of position)."""
     low, high = offsets[node - n_leaves], offsets[node - n_leaves + 1] - 1
@@ -269,7 +269,7 @@ def child_below(node, position, n_leaves, start, offsets, index):
     return index[low]
 
 
-@njit(cache=True)
+@kernel()
 def sum_light_child(positions, counts, n_leaves, start, size, offsets, index, joined, table):
     """F and G of a child whose leaves have these (sorted) positions in the second tree.
 
@@ -303,7 +303,7 @@ def sum_light_child(positions, counts, n_leaves, start, size, offsets, index, jo
     return shape, shared
 
 
-@njit(cache=True)
+@kernel()
 def sum_at_node(node, positions, first, last, counts, n_leaves, start, size, offsets, index):
     """What node v adds to F and G, when U has ``positions[first:last]`` below it."""
     total = last - first
@@ -321,7 +321,7 @@ def sum_at_node(node, positions, first, last, counts, n_leaves, start, size, off
     return others * (pairs // 2), shared
 
 
-@njit(cache=True)
+@kernel()
 def count_differing_triples(first, second):
     """Number of triples of leaves that two trees resolve differently; see the top of this file.
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
-from arbora.tree._kernels import inner
+from arbora._base.jit import inner, kernel
 
 DASGUPTA, SAMPLING_DIVERGENCE = 0, 1  # what a contraction is charged by: see `contract_greedily`
 ChildLinks = namedtuple("ChildLinks", "first last following count")
 MAX_EXACT_SIBLINGS = 64  # parents with more internal children reprice them when they come up, not at once
 
 
-@njit(cache=True)
+@kernel()
 def name_clusters(parent, n_leaves, is_split):
     """Labels of the leaves, and the cluster node of each label, when the nodes `is_split` are taken apart.
 
@@ -39,7 +38,7 @@ def name_clusters(parent, n_leaves, is_split):
     return labels, nodes[:n_clusters].copy()
 
 
-@njit(cache=True)
+@kernel()
 def split_above_size(parent, n_leaves, size, min_size):
     """Nodes to split so that every cluster keeps `min_size` leaves and no further split is possible."""
     n_nodes = parent.shape[0]
@@ -53,7 +52,7 @@ def split_above_size(parent, n_leaves, size, min_size):
     return is_split
 
 
-@njit(cache=True)
+@kernel()
 def pair_children(n_leaves, offsets, index):
     """Binary tree in which each node's children are joined in pairs, round by round.
 
@@ -88,7 +87,7 @@ def pair_children(n_leaves, offsets, index):
     return parent, source, added
 
 
-@njit(cache=True)
+@kernel()
 def count_meetings(parent, leaf_mass, with_itself):
     """Sum of mass_i * mass_j over the ordered pairs of leaves that meet at each node: float64[n_nodes].
 
@@ -136,7 +135,7 @@ def contraction_loss(objective, weight, level, node, above):
     return apart - divergence_term(weight[node] + weight[above], level[node] + level[above])
 
 
-@njit(cache=True)
+@kernel()
 def contraction_losses(parent, n_leaves, weight, level, objective):
     """What contracting each internal node but the root into its parent costs."""
     losses = np.empty(parent.shape[0] - n_leaves - 1)
@@ -196,7 +195,7 @@ def pop(keys, items, length):
     return key, item, length
 
 
-@njit(cache=True)
+@kernel()
 def link_internal_children(parent, n_leaves, links):
     """Enter the internal children of each node into linked lists, which can be joined in O(1)."""
     for node in range(n_leaves, parent.shape[0] - 1):
@@ -262,7 +261,7 @@ def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
     return keep
 
 
-@njit(cache=True)
+@kernel()
 def contract_until(
     parent, n_leaves, objective, n_internal, weight, level, links, stands_for, keep, price, keys, items
 ):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-# For functions that only kernels call: without a way in from Python and a place in the cache of their own (they are
-# part of their caller's), they compile in half the time.
-inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+from arbora._base.jit import inner, kernel
 
 # Problems that `find_order_problem` can report, with the node at which they were seen.
 ORDER_OK, PARENT_OUT_OF_RANGE, PARENT_IS_LEAF, PARENT_TOO_EARLY, SECOND_ROOT, CHILDLESS = range(6)
@@ -15,7 +12,7 @@ ORDER_OK, PARENT_OUT_OF_RANGE, PARENT_IS_LEAF, PARENT_TOO_EARLY, SECOND_ROOT, CH
 LCA_BLOCK = 16  # leaves per block of the range-maximum index: memory of one int32 a leaf, scans of 2 blocks
 
 
-@njit(cache=True)
+@kernel()
 def find_order_problem(parent, n_leaves):
     """First violation of arbora's node order as (code, node); (ORDER_OK, -1) when there is none."""
     n_nodes = parent.shape[0]
@@ -41,7 +38,7 @@ def find_order_problem(parent, n_leaves):
     return ORDER_OK, -1
 
 
-@njit(cache=True)
+@kernel()
 def count_leaves(parent, n_leaves):
     """Number of leaves below each node: int64[n_nodes]. O(n_nodes)."""
     size = np.zeros(parent.shape[0], dtype=np.int64)
@@ -51,7 +48,7 @@ def count_leaves(parent, n_leaves):
     return size
 
 
-@njit(cache=True)
+@kernel()
 def sum_to_root(parent, value):
     """Sum of a per-node value over each node's subtree (the node included)."""
     total = value.copy()
@@ -60,7 +57,7 @@ def sum_to_root(parent, value):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def max_to_root(parent, value):
     """Largest per-node value in each node's subtree (the node included)."""
     highest = value.copy()
@@ -71,7 +68,7 @@ def max_to_root(parent, value):
     return highest
 
 
-@njit(cache=True)
+@kernel()
 def count_depths(parent):
     """Number of edges from the root to each node."""
     depth = np.zeros(parent.shape[0], dtype=np.int64)
@@ -80,7 +77,7 @@ def count_depths(parent):
     return depth
 
 
-@njit(cache=True)
+@kernel()
 def list_children(parent, n_leaves, order):
     """Children as (offsets, index), siblings sorted by the first of their leaves in `order`.
 
@@ -109,7 +106,7 @@ def list_children(parent, n_leaves, order):
     return offsets, index
 
 
-@njit(cache=True)
+@kernel()
 def place_leaves(n_leaves, size, offsets, index):
     """Position of each node's first leaf in depth-first order: v's are order[start[v]:start[v]+size[v]]."""
     n_nodes = size.shape[0]
@@ -169,7 +166,7 @@ def range_maximum(values, table, low, high):
     return best
 
 
-@njit(cache=True)
+@kernel()
 def find_lca(start, size, joined, table, left, right):
     """LCA of each pair of nodes (leaves or internal)."""
     found = np.empty(left.shape[0], dtype=np.int64)
@@ -184,7 +181,7 @@ def find_lca(start, size, joined, table, left, right):
     return found
 
 
-@njit(cache=True)
+@kernel()
 def sort_children_first(parent, n_leaves):
     """Renumber arbitrary internal nodes so that children come before parents: new number of each old node.
 
@@ -223,7 +220,7 @@ def sort_children_first(parent, n_leaves):
     return number
 
 
-@njit(cache=True)
+@kernel()
 def keep_nodes(parent, keep):
     """Nearest kept strict ancestor of each node (-1 above the highest kept node). The root must be kept."""
     above = np.full(parent.shape[0], -1, dtype=np.int64)

@@ -7,10 +7,11 @@ Leaves go by their position in the present order, so those below node v are ``st
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True)
+@kernel()
 def opposite_ends(end, begin, middle, stop):
     """Positions at which an order of the leaves [begin, stop) can end if it starts at `end`."""
     if stop - begin == 1:
@@ -18,7 +19,7 @@ def opposite_ends(end, begin, middle, stop):
     return (middle, stop) if end < middle else (begin, middle)
 
 
-@njit(cache=True)
+@kernel()
 def measure_shortest_orders(distance, start, middle, stop, children):
     """Length of the shortest order of the leaves below LCA(u, w) with u and w at its ends: float64[n, n].
 
@@ -49,7 +50,7 @@ def measure_shortest_orders(distance, start, middle, stop, children):
     return best
 
 
-@njit(cache=True)
+@kernel()
 def find_joint(distance, best, u, w, left_ends, right_ends):
     """Last leaf m of the first part and first leaf k of the second in the best order from u to w."""
     least, joint = np.inf, (-1, -1)
@@ -61,7 +62,7 @@ def find_joint(distance, best, u, w, left_ends, right_ends):
     return joint
 
 
-@njit(cache=True)
+@kernel()
 def trace_shortest_order(distance, best, start, middle, stop, children):
     """Positions of the leaves in the shortest order, from the table of `measure_shortest_orders`."""
     n_leaves = distance.shape[0]

@@ -5,7 +5,7 @@ Names load on first use: pictures need matplotlib, the explorer starlette and uv
 
 from __future__ import annotations
 
-from arbora._lazy import load_on_use
+from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
     "Layout": "arbora.view.layout",

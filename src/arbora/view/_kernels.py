@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True)
+@kernel()
 def center_over_children(n_leaves, start, offsets, index):
     """Position of each node across the tree: leaves at 0.5, 1.5, ...; parents midway between children."""
     center = np.empty(n_leaves + offsets.shape[0] - 1, dtype=np.float64)
@@ -17,7 +18,7 @@ def center_over_children(n_leaves, start, offsets, index):
     return center
 
 
-@njit(cache=True)
+@kernel()
 def limit_by_parent(parent, value):
     """Smallest value on the path from the root to each node: heights without children above their parents."""
     limited = value.copy()
@@ -26,7 +27,7 @@ def limit_by_parent(parent, value):
     return limited
 
 
-@njit(cache=True)
+@kernel()
 def deepest_below(parent, depth):
     """Depth of the deepest node below each node (its own depth for a leaf)."""
     deepest = depth.copy()
@@ -35,7 +36,7 @@ def deepest_below(parent, depth):
     return deepest
 
 
-@njit(cache=True)
+@kernel()
 def tile_rectangles(n_leaves, size, offsets, index):
     """Treemap: rectangle (x0, y0, x1, y1) of each node in the unit square, area proportional to its leaves.
 
@@ -87,7 +88,7 @@ def tile_rectangles(n_leaves, size, offsets, index):
     return rect
 
 
-@njit(cache=True)
+@kernel()
 def unfold(root, smallest, limit, n_leaves, size, offsets, index):
     """Nodes below `root`, breadth first: those with `smallest` leaves are opened until `limit` are listed.
 
@@ -118,7 +119,7 @@ def unfold(root, smallest, limit, n_leaves, size, offsets, index):
     return nodes[:length].copy(), opened[:length].copy()
 
 
-@njit(cache=True)
+@kernel()
 def count_inversions(position):
     """Number of pairs i < j with position[i] > position[j], by merge sort: the crossings of a tanglegram."""
     values = position.copy()
@@ -143,7 +144,7 @@ def count_inversions(position):
     return total
 
 
-@njit(cache=True)
+@kernel()
 def best_exemplars(n_leaves, features, size, parent, offsets, index, k):
     """For each node the (up to) k leaves nearest the mean of its leaves, -1 where it has fewer.
 
@@ -184,7 +185,7 @@ def best_exemplars(n_leaves, features, size, parent, offsets, index, k):
     return chosen
 
 
-@njit(cache=True)
+@kernel()
 def majority_below(codes, n_classes, start, size):
     """Most frequent class below each node, and its count; codes are in leaf order, negative = missing.
 

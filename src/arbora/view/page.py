@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.files import write_whole
 from arbora.tree import Tree
-from arbora.tree.formats._whole import write_whole
 from arbora.view import _kernels as kernels
 from arbora.view._pack import pack
 from arbora.view.bundle import asset, script

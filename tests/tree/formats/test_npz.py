@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from trees import trees
 
 from arbora import Tree
+from arbora._base import files
 from arbora.errors import FormatError
 from arbora.tree.formats import npz
 
@@ -93,7 +94,7 @@ def test_foreign_files_are_refused(tmp_path):
 
 def test_a_later_version_is_refused_by_name(tmp_path, monkeypatch):
     path = tmp_path / "tree.npz"
-    monkeypatch.setattr(npz, "VERSION", 7)
+    monkeypatch.setattr(files, "VERSION", 7)
     full_tree().save(path)
     monkeypatch.undo()
     with pytest.raises(FormatError, match="version 7"):
@@ -131,7 +132,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError("disk full")
 
-    monkeypatch.setattr(npz.np, "savez", fail)
+    monkeypatch.setattr(files.np, "savez", fail)
     with pytest.raises(OSError, match="disk full"):
         Tree([2, 2, -1], 2).save(path)
     monkeypatch.undo()

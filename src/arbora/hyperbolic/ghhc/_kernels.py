@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True)
+@kernel()
 def nearest_candidates(scores, n_candidates):
     """Nodes that can carry mass in the LCA distributions of each triple: int64[B, n_candidates].
 
@@ -36,7 +37,7 @@ def nearest_candidates(scores, n_candidates):
     return chosen
 
 
-@njit(cache=True)
+@kernel()
 def _keep_smallest(values, skip, chosen, kept):
     """Indices of the smallest values that are not skipped, ascending, into `chosen`."""
     size, capacity = 0, chosen.shape[0]
@@ -53,7 +54,7 @@ def _keep_smallest(values, skip, chosen, kept):
         size = min(size + 1, capacity)
 
 
-@njit(cache=True)
+@kernel()
 def take_candidates(scores, candidates):
     """Values of the candidate nodes: float[3, B, K]."""
     n_triples, n_candidates = candidates.shape
@@ -65,7 +66,7 @@ def take_candidates(scores, candidates):
     return out
 
 
-@njit(cache=True)
+@kernel()
 def scatter_gradient(candidates, towards, along, points, nodes, position, n_rows):
     """Euclidean gradient of the touched nodes: float[n_rows, d].
 
@@ -94,7 +95,7 @@ def scatter_gradient(candidates, towards, along, points, nodes, position, n_rows
     return gradient
 
 
-@njit(cache=True)
+@kernel()
 def nearest_smaller(scores, rank, child_rank):
     """For each child the node of lower rank with the smallest score, -1 where there is none: int64[C]."""
     n_children, n_nodes = scores.shape
@@ -108,7 +109,7 @@ def nearest_smaller(scores, rank, child_rank):
     return parent
 
 
-@njit(cache=True)
+@kernel()
 def upward_order(parent, n_leaves):
     """Internal nodes, every child before its parent, for parents in any order: int64[n_internal]."""
     n_nodes = parent.shape[0]
@@ -127,7 +128,7 @@ def upward_order(parent, n_leaves):
     return n_leaves + np.argsort(-depth[n_leaves:], kind="mergesort")
 
 
-@njit(cache=True)
+@kernel()
 def contract_unary(parent, order, n_leaves, support):
     """Drop internal nodes without leaves, replace those with one child by it.
 
@@ -160,7 +161,7 @@ def contract_unary(parent, order, n_leaves, support):
     return above, stands_for
 
 
-@njit(cache=True)
+@kernel()
 def ward_merges(means, size):
     """Ward's agglomeration of groups of given sizes, by nearest-neighbor chains.
 
@@ -212,7 +213,7 @@ def ward_merges(means, size):
     return pairs, heights
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})  # the sum may run in vector registers
+@kernel(fastmath={"reassoc", "contract"})  # the sum may run in vector registers
 def _ward_distance(center, weight, a, b, dimension):
     square = 0.0
     for k in range(dimension):
@@ -221,7 +222,7 @@ def _ward_distance(center, weight, a, b, dimension):
     return square * weight[a] * weight[b] / (weight[a] + weight[b])
 
 
-@njit(cache=True)
+@kernel()
 def number_merges(pairs, n_groups):
     """Merges given by representatives, in order of height, renumbered as in SciPy: int64[n - 1, 2]."""
     label = np.arange(n_groups)
@@ -241,7 +242,7 @@ def number_merges(pairs, n_groups):
     return merges
 
 
-@njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def unnormalized_mass(scores, point_gap):
     """Sum over the nodes of ``exp(-distance)`` for each point: float64[N].
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.files import read_archive, write_archive
 from arbora.errors import DivergedError, FormatError
 from arbora.hyperbolic.ghhc.candidates import choose_candidates
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
@@ -19,7 +20,6 @@ from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_
 from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS, Optimizer
 from arbora.hyperbolic.ghhc.rows import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
-from arbora.tree.formats.npz import open_archive, write_archive
 
 MARKER = "arbora.ghhc"
 CHOOSE_EVERY = 500  # steps after which it is looked again how many nodes matter to a triple
@@ -194,8 +194,7 @@ def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
     if not Path(path).exists():
         return None
     try:
-        with open_archive(path, MARKER) as file:
-            return {key: file[key] for key in file.files}
+        return read_archive(path, MARKER)
     except FormatError as error:
         raise FormatError(
             f"{path} is not a whole checkpoint of GHHC ({error}). Delete it to start anew."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 
-@njit(cache=True)
+@kernel()
 def merge_path(order, gaps):
     """Parents when neighbors on a line merge by ascending gap: int64[2n - 1].
 
@@ -31,7 +32,7 @@ def merge_path(order, gaps):
     return parent
 
 
-@njit(cache=True)
+@kernel()
 def ancestor_gap(points, gaps, i, j):
     """sech² of the depth of the LCA of two points: the smaller, the deeper.
 
@@ -53,7 +54,7 @@ def ancestor_gap(points, gaps, i, j):
     return (1.0 - t) * klein_i + t * klein_j + t * (1.0 - t) * square
 
 
-@njit(cache=True)
+@kernel()
 def deepest_spanning_tree(points, gaps):
     """Prim's algorithm on all pairs, each looked at once: edges (n - 1, 2), their `ancestor_gap`."""
     n = points.shape[0]
@@ -80,7 +81,7 @@ def deepest_spanning_tree(points, gaps):
     return edges, lengths
 
 
-@njit(cache=True)
+@kernel()
 def _climb(above, node):
     """Topmost node above `node`; the way there is shortened for the next climb."""
     top = node
@@ -91,7 +92,7 @@ def _climb(above, node):
     return top
 
 
-@njit(cache=True)
+@kernel()
 def merge_edges(edges, ranking):
     """Parents when the two sides of each edge merge, edges taken in the order of `ranking`: int64[2n - 1]."""
     n = edges.shape[0] + 1
@@ -106,7 +107,7 @@ def merge_edges(edges, ranking):
     return parent
 
 
-@njit(cache=True)
+@kernel()
 def ancestor_gaps(points, gaps, i, j):
     """`ancestor_gap` of many pairs: float64[count]."""
     out = np.empty(i.shape[0])

@@ -11,7 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from arbora._base.jit import kernel
 
 FEATURES, MATRIX, GRAPH = 0, 1, 2  # how `Weights` answers for a pair
 MAX_RADIUS = 36.0  # beyond it, sech² of the radius is lost beside 1 in double precision
@@ -64,7 +66,7 @@ class Circle(NamedTuple):
     scalars: np.ndarray
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def mix64(x):
     """Finalizer of splitmix64: 64 well mixed bits from a counter."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -72,13 +74,13 @@ def mix64(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def below(bits, bound):
     """Uniform integer in [0, bound) from 32 random bits, without a division."""
     return np.int64((bits * np.uint64(bound)) >> np.uint64(32))
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def draw_triple(order, offset, place, bits, bias, indptr, indices):
     """Leaves (i, j, k), all different: the pair at `place` of a row of the pass, and a third leaf."""
     n = order.shape[0]
@@ -98,7 +100,7 @@ def draw_triple(order, offset, place, bits, bias, indptr, indices):
     return i, j, k
 
 
-@njit(cache=True)
+@kernel()
 def draw_triples(draw, first, count):
     """Triples first .. first + count - 1 of the pass: int64[count, 3]."""
     triples = np.empty((count, 3), dtype=np.int64)
@@ -112,7 +114,7 @@ def draw_triples(draw, first, count):
     return triples
 
 
-@njit(cache=True)
+@kernel()
 def weight_in_row(indptr, indices, data, i, j):
     """Weight of edge (i, j) by bisection in the sorted row of i; 0 where there is none."""
     low, high = np.int64(indptr[i]), np.int64(indptr[i + 1])
@@ -127,7 +129,7 @@ def weight_in_row(indptr, indices, data, i, j):
     return 0.0
 
 
-@njit(cache=True, fastmath=_FAST, inline="always")
+@kernel(fastmath=_FAST, inline="always")
 def triple_weights(kind, values, indptr, indices, data, i, j, k):
     """Similarities (w_ij, w_ik, w_jk)."""
     w_ij, w_ik, w_jk = 0.0, 0.0, 0.0
@@ -148,7 +150,7 @@ def triple_weights(kind, values, indptr, indices, data, i, j, k):
     return w_ij, w_ik, w_jk
 
 
-@njit(cache=True)
+@kernel()
 def weigh_triples(weights, triples):
     """Similarities of many triples: float64[count, 3]."""
     kind, values, indptr, indices, data = weights
@@ -160,7 +162,7 @@ def weigh_triples(weights, triples):
     return out
 
 
-@njit(cache=True, fastmath=_FAST, inline="always")
+@kernel(fastmath=_FAST, inline="always")
 def half_angle(half, i, j):
     """Cosine and sine of half the angle from leaf j to leaf i, the short way round: cosine >= 0."""
     cosine = half[i, 0] * half[j, 0] + half[i, 1] * half[j, 1]
@@ -170,7 +172,7 @@ def half_angle(half, i, j):
     return cosine, sine
 
 
-@njit(cache=True, fastmath=_FAST, inline="always")
+@kernel(fastmath=_FAST, inline="always")
 def triple_terms(half, i, j, k, w_ij, w_ik, w_jk, tanh_radius, sech2_radius, temperature):
     """Loss of one triple, what the angles of i and of j gain (k: minus the sum), and what the radius gains.
 
@@ -204,7 +206,7 @@ def triple_terms(half, i, j, k, w_ij, w_ik, w_jk, tanh_radius, sech2_radius, tem
     return w_ij + w_ik + w_jk - soft, to_i, to_j, to_radius
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def add_gradients(half, triples, w, radius, temperature, gradient):
     """Sum of the losses of given triples; adds their gradient to `gradient` (last entry: the radius)."""
     tanh_radius, sech2_radius = math.tanh(radius), 1.0 / math.cosh(radius) ** 2
@@ -223,7 +225,7 @@ def add_gradients(half, triples, w, radius, temperature, gradient):
     return total
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def add_drawn_gradients(half, draw, weights, first, count, radius, temperature, gradient):
     """`add_gradients` fused with drawing and weighing the triples: nothing is stored per triple."""
     tanh_radius, sech2_radius = math.tanh(radius), 1.0 / math.cosh(radius) ** 2
@@ -255,7 +257,7 @@ def add_drawn_gradients(half, draw, weights, first, count, radius, temperature, 
     return total
 
 
-@njit(cache=True)
+@kernel()
 def plan(schedule, progress, learned_radius):
     """Learning rate, temperature and radius when the fraction `progress` of training is done."""
     rate = schedule.rate[0] * (schedule.rate[1] / schedule.rate[0]) ** progress
@@ -266,7 +268,7 @@ def plan(schedule, progress, learned_radius):
     return rate, temperature, radius
 
 
-@njit(cache=True)
+@kernel()
 def adam_move(circle, slot, gradient, rate, step):
     """Adam's step (0.9, 0.999) of one parameter; the moments are updated."""
     first = 0.9 * circle.first[slot] + 0.1 * gradient
@@ -275,7 +277,7 @@ def adam_move(circle, slot, gradient, rate, step):
     return -rate * (first / (1.0 - 0.9**step)) / (math.sqrt(second / (1.0 - 0.999**step)) + 1e-10)
 
 
-@njit(cache=True)
+@kernel()
 def move_leaves(circle, gradients, low, high, scale, rate, step):
     """Adam on the angles low .. high - 1; `gradients` are buffers to add, in order, and to clear."""
     for leaf in range(low, high):
@@ -288,7 +290,7 @@ def move_leaves(circle, gradients, low, high, scale, rate, step):
         circle.half[leaf, 1] = math.sin(0.5 * circle.theta[leaf])
 
 
-@njit(cache=True)
+@kernel()
 def move_radius(circle, gradients, scale, rate, step, learn):
     """Adam on the radius, where it is learned; clears its gradient either way."""
     n = circle.theta.shape[0]
@@ -301,7 +303,7 @@ def move_radius(circle, gradients, scale, rate, step, learn):
         circle.scalars[0] = min(max(moved, MIN_RADIUS), MAX_RADIUS)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def train(circle, draw, weights, schedule, first, count, batch, progress):
     """Take the steps for triples first .. first + count - 1 of the pass; the sum of their losses.
 
@@ -324,7 +326,7 @@ def train(circle, draw, weights, schedule, first, count, batch, progress):
     return total
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def train_parallel(circle, draw, weights, schedule, first, count, batch, progress, n_blocks):
     """`train` with every batch in `n_blocks` parts, each with its own gradient, added in a fixed order.
 
@@ -359,7 +361,7 @@ def train_parallel(circle, draw, weights, schedule, first, count, batch, progres
     return total
 
 
-@njit(cache=True)
+@kernel()
 def move(circle, gradients, size, rate, schedule_learns):
     """One Adam step from a gradient computed elsewhere (similarities that only answer for given pairs)."""
     circle.scalars[1] += 1.0

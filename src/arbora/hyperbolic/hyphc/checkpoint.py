@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.files import read_archive, write_archive
 from arbora.errors import FormatError
 from arbora.search.steps import identity_of
-from arbora.tree.formats.npz import open_archive, write_archive
 
 MARKER = "arbora.hyphc"
 # What changes how a fit runs or is cut, but not the tree that training finds
@@ -71,9 +71,7 @@ def fit_identity(parameters: dict[str, Any], similarity: Any) -> str:
 
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
-        with open_archive(path, MARKER) as file:
-            ours = [key for key in file.files if key in ("identity", "seeds") or key.startswith("run")]
-            kept = {key: file[key] for key in ours}
+        kept = read_archive(path, MARKER)
         if not {"identity", "seeds"} <= kept.keys():
             raise FormatError("arrays are missing")
     except FormatError as problem:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from arbora._base.jit import kernel
 
 # What `scan_newick` can object to, with the byte at which it did.
 (
@@ -24,13 +25,13 @@ NOTHING, CHILDREN, LABEL, COLON, LENGTH = range(5)
 OPEN, CLOSE, COMMA, COLON_SIGN, END, QUOTE, COMMENT, COMMENT_END = 40, 41, 44, 58, 59, 39, 91, 93
 
 
-@njit(cache=True)
+@kernel()
 def is_blank(byte):
     """Space, tab, line feed, vertical tab, form feed, carriage return."""
     return byte == 32 or 9 <= byte <= 13
 
 
-@njit(cache=True)
+@kernel()
 def end_of_comment(text, position):
     """Position after the comment that starts at `position` (comments nest); -1 if it never ends."""
     depth = 0
@@ -44,7 +45,7 @@ def end_of_comment(text, position):
     return -1
 
 
-@njit(cache=True)
+@kernel()
 def end_of_quote(text, position):
     """Position of the quote that ends the label opened at `position` (two stand for one); -1 if none does."""
     k = position + 1
@@ -58,7 +59,7 @@ def end_of_quote(text, position):
     return -1
 
 
-@njit(cache=True)
+@kernel()
 def end_of_word(text, position):
     """Position after the unquoted label or number that starts at `position`."""
     k = position
@@ -74,7 +75,7 @@ def end_of_word(text, position):
     return k
 
 
-@njit(cache=True)
+@kernel()
 def scan_newick(text, n_nodes):
     """Nodes of a Newick text in order of appearance: (problem, position, parent, spans, is_inner, closed).
 
@@ -150,7 +151,7 @@ def scan_newick(text, n_nodes):
     return problem, at, parent[:made], spans[:made], is_inner[:made], closed[:n_closed]
 
 
-@njit(cache=True)
+@kernel()
 def check_end(text, at, is_open):
     """Whether the text is complete at its semicolon (at `at`), with nothing but blanks and comments after."""
     if is_open:
@@ -171,7 +172,7 @@ def check_end(text, at, is_open):
     return TEXT_OK, at
 
 
-@njit(cache=True)
+@kernel()
 def write_order(parent, n_leaves, leaf_order, offsets, index):
     """Nodes in the order in which Newick names them, with the brackets to open and whether a comma follows.
 
@@ -203,7 +204,7 @@ def write_order(parent, n_leaves, leaf_order, offsets, index):
     return order, opens, comma
 
 
-@njit(cache=True)
+@kernel()
 def measure_from_root(parent, length):
     """Distance of each node from the root."""
     distance = np.zeros(parent.shape[0])
@@ -212,7 +213,7 @@ def measure_from_root(parent, length):
     return distance
 
 
-@njit(cache=True)
+@kernel()
 def measure_to_leaves(parent, n_leaves, length):
     """Longest and shortest distance from each node down to a leaf."""
     longest = np.full(parent.shape[0], -np.inf)

@@ -1,0 +1,69 @@
+"""What `n_jobs` means, everywhere, and work shared among threads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from arbora._base.params import check_whole
+
+
+def count_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads that `n_jobs` asks for: None and -1 all cores, -2 all but one, and so on.
+
+    Unlike in scikit-learn None means all: no result of arbora depends on the number of threads.
+
+    Examples
+    --------
+    >>> from arbora._base.threads import count_threads
+    >>> count_threads(3)
+    3
+    """
+    if n_jobs is None:
+        return count_cores()
+    n_jobs = check_whole(n_jobs, "n_jobs", least=None)
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0. Use None or -1 for all cores.")
+    return n_jobs if n_jobs > 0 else max(1, count_cores() + 1 + n_jobs)
+
+
+def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) -> None:
+    """Call ``work(first, last)`` for contiguous shares of `n_items`, each in a thread of its own."""
+    n_shares = min(n_threads, max(1, n_items))
+    if n_shares == 1:
+        work(0, n_items)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    bounds = np.linspace(0, n_items, n_shares + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(n_shares) as pool:
+        list(pool.map(work, bounds[:-1], bounds[1:]))
+
+
+@contextlib.contextmanager
+def limited_threads(n_jobs: int | None) -> Iterator[int]:
+    """Let compiled loops, BLAS and OpenMP libraries use no more threads than `n_jobs` says; yields that number.
+
+    Libraries left to themselves start a thread per core each, which spin while they wait for each other as soon as
+    other processes want the cores.
+    """
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    n_threads = count_threads(n_jobs)
+    before = numba.get_num_threads()
+    most: int = vars(numba.config)["NUMBA_NUM_THREADS"]
+    numba.set_num_threads(min(n_threads, most))
+    try:
+        with threadpool_limits(n_threads):
+            yield n_threads
+    finally:
+        numba.set_num_threads(before)
