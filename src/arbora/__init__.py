@@ -37,14 +37,41 @@ _HOME_OF_NAME = {
     "ClusterReport": "arbora.search",
     "OnlineTree": "arbora.search",
     "cluster": "arbora.search",
+    "predict": "arbora.search",
     "refine": "arbora.search",
 }
 
 __all__ = ["__version__", *_PACKAGES, *_HOME_OF_NAME]
 
+# What an editor and a type checker see; at run time the same names load on first use.
 if TYPE_CHECKING:
+    from arbora import errors as errors
+    from arbora import hyperbolic as hyperbolic
+    from arbora import linkages as linkages
+    from arbora import logits as logits
+    from arbora import metrics as metrics
+    from arbora import nn as nn
+    from arbora import probabilistic as probabilistic
+    from arbora import search as search
+    from arbora import similarity as similarity
+    from arbora import tasks as tasks
+    from arbora import view as view
+    from arbora.hyperbolic import GHHC as GHHC
+    from arbora.hyperbolic import HypHC as HypHC
+    from arbora.linkages import bisecting_kmeans as bisecting_kmeans
+    from arbora.linkages import hierarchical_kmeans as hierarchical_kmeans
+    from arbora.linkages import linkage as linkage
+    from arbora.logits import L2H as L2H
+    from arbora.logits import TEMI as TEMI
+    from arbora.logits import TURTLE as TURTLE
+    from arbora.probabilistic import FPH as FPH
+    from arbora.search import ClusterReport as ClusterReport
+    from arbora.search import OnlineTree as OnlineTree
+    from arbora.search import cluster as cluster
+    from arbora.search import predict as predict
+    from arbora.search import refine as refine
     from arbora.tree import Tree as Tree
-
-__getattr__, __dir__ = load_on_use(
-    __name__, {**{name: f"arbora.{name}" for name in _PACKAGES}, **_HOME_OF_NAME}
-)
+else:
+    __getattr__, __dir__ = load_on_use(
+        __name__, {**{name: f"arbora.{name}" for name in _PACKAGES}, **_HOME_OF_NAME}
+    )

@@ -6,26 +6,27 @@ use, so that nothing here imports PyTorch before it is needed.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
-    "HypHC": "arbora.hyperbolic.hyphc.estimator",
     "GHHC": "arbora.hyperbolic.ghhc",
+    "HypHC": "arbora.hyperbolic.hyphc.estimator",
     "circle_angles": "arbora.hyperbolic.sarkar",
     "decode": "arbora.hyperbolic.hyphc.decode",
-    "sarkar_embedding": "arbora.hyperbolic.sarkar",
     "measure_spread": "arbora.hyperbolic.spread",
+    "sarkar_embedding": "arbora.hyperbolic.sarkar",
 }
 
-__all__ = ["GHHC", "HypHC", "circle_angles", "decode", "measure_spread", "sarkar_embedding"]
+__all__ = sorted(_HOME_OF_NAME)
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF_NAME:
-        return getattr(importlib.import_module(_HOME_OF_NAME[name]), name)
-    raise AttributeError(f"module 'arbora.hyperbolic' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+if TYPE_CHECKING:
+    from arbora.hyperbolic.ghhc import GHHC as GHHC
+    from arbora.hyperbolic.hyphc.decode import decode as decode
+    from arbora.hyperbolic.hyphc.estimator import HypHC as HypHC
+    from arbora.hyperbolic.sarkar import circle_angles as circle_angles
+    from arbora.hyperbolic.sarkar import sarkar_embedding as sarkar_embedding
+    from arbora.hyperbolic.spread import measure_spread as measure_spread
+else:
+    __getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

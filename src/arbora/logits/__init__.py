@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
@@ -21,4 +23,20 @@ _HOME_OF_NAME = {
 }
 
 __all__ = sorted(_HOME_OF_NAME)
-__getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)
+
+if TYPE_CHECKING:
+    from arbora.logits.calibration import calibration_error as calibration_error
+    from arbora.logits.calibration import fit_temperature as fit_temperature
+    from arbora.logits.choose import choose_n_clusters as choose_n_clusters
+    from arbora.logits.estimator_logits import from_estimator as from_estimator
+    from arbora.logits.evaluate import evaluate_flat as evaluate_flat
+    from arbora.logits.evaluate import evaluate_tree as evaluate_tree
+    from arbora.logits.expansion import expand as expand
+    from arbora.logits.l2h import L2H as L2H
+    from arbora.logits.l2h import EstimateWarning as EstimateWarning
+    from arbora.logits.report import class_report as class_report
+    from arbora.logits.taxonomy import taxonomy_tree as taxonomy_tree
+    from arbora.logits.temi import TEMI as TEMI
+    from arbora.logits.turtle import TURTLE as TURTLE
+else:
+    __getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
@@ -14,4 +16,13 @@ _HOME_OF_NAME = {
 }
 
 __all__ = sorted(_HOME_OF_NAME)
-__getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)
+
+if TYPE_CHECKING:
+    from arbora.nn.ghhc_loss import GHHCLoss as GHHCLoss
+    from arbora.nn.hyperbolic_logistic import HyperbolicLogisticRegression as HyperbolicLogisticRegression
+    from arbora.nn.hyphc_loss import HypHCLoss as HypHCLoss
+    from arbora.nn.poincare_embedding import PoincareEmbedding as PoincareEmbedding
+    from arbora.nn.soft_dasgupta import SoftDasgupta as SoftDasgupta
+    from arbora.nn.soft_tsd import SoftTSD as SoftTSD
+else:
+    __getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

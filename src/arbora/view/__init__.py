@@ -5,6 +5,8 @@ Names load on first use: pictures need matplotlib, the explorer starlette and uv
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
@@ -19,5 +21,17 @@ _HOME_OF_NAME = {
     "widget": "arbora.view.notebook",
 }
 
-__all__ = list(_HOME_OF_NAME)
-__getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)
+__all__ = sorted(_HOME_OF_NAME)
+
+if TYPE_CHECKING:
+    from arbora.view.curves import plot_cost_history as plot_cost_history
+    from arbora.view.curves import plot_levels as plot_levels
+    from arbora.view.disk import disk_frames as disk_frames
+    from arbora.view.heatmap import clustermap as clustermap
+    from arbora.view.layout import Layout as Layout
+    from arbora.view.notebook import widget as widget
+    from arbora.view.page import to_html as to_html
+    from arbora.view.server import explore as explore
+    from arbora.view.static import plot as plot
+else:
+    __getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

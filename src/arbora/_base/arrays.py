@@ -1,0 +1,205 @@
+"""What counts as a matrix of numbers: arrays, sparse matrices, tensors, and frames of pandas, polars and Arrow.
+
+Nothing is guessed: a column of text, a masked entry, an imaginary part or a missing value is refused, by name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+_NUMBERS = "biuf"
+
+
+class Matrix(NamedTuple):
+    """Numbers with the names that came with them."""
+
+    values: NDArray[Any]
+    row_names: list[str] | None
+    column_names: list[str] | None
+
+
+def as_vectors(data: Any, *, argument: str = "X", dtype: DTypeLike | None = np.float64) -> NDArray[Any]:
+    """Rows of finite numbers as a dense C-ordered array, or an error that says what came instead.
+
+    ``dtype=None`` keeps float32 and makes everything else float64. The caller's array is never changed; it is
+    returned itself where nothing has to be converted.
+    """
+    array = as_matrix(data, argument=argument).values
+    if 0 in array.shape:
+        raise ValueError(f"{argument} must not be empty. Got shape {array.shape}.")
+    if dtype is None:
+        dtype = np.float32 if array.dtype == np.float32 else np.float64
+    array = np.ascontiguousarray(array, dtype=dtype)
+    check_finite(array, argument)
+    return array
+
+
+def as_matrix(data: Any, *, argument: str = "X") -> Matrix:
+    """A matrix of real numbers with the names of its rows and columns, where it has them; not yet checked for NaN."""
+    frame = _frame(data, argument)
+    if frame is not None:
+        return frame
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        return Matrix(_real(data.toarray(), argument), None, None)
+    return Matrix(_two_dimensional(_real(_plain_array(data, argument), argument), argument), None, None)
+
+
+def row_names(data: Any) -> list[str] | None:
+    """Names that come with data: the index of a pandas frame unless it merely counts, the `obs_names` of AnnData."""
+    index = getattr(data, "obs_names", None)
+    if index is None:
+        index = getattr(data, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    values = [str(value) for value in index]
+    if values == [str(number) for number in range(len(values))]:
+        return None
+    return values
+
+
+def check_finite(values: NDArray[Any], argument: str) -> None:
+    """Raise on NaN or infinity, naming the first offending row and column."""
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    row, *column = (int(index) for index in np.argwhere(~finite)[0])
+    count = int((~finite).sum())
+    where = f"row {row}, column {column[0]}" if column else f"row {row}"
+    raise ValueError(
+        f"{argument} must be finite. It holds {count:,} NaN or infinite values, the first in {where} (counted from 0). "
+        "Remove or impute them."
+    )
+
+
+# ---- arrays --------------------------------------------------------------------------------------------------
+
+
+def _plain_array(data: Any, argument: str) -> NDArray[Any]:
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(data, torch.Tensor):
+        tensor = data.detach().cpu()
+        return np.asarray(tensor.float().numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy())
+    if isinstance(data, (str, bytes)):
+        raise TypeError(
+            f"{argument} must be an array of numbers. Got a string; arbora.read(path) reads files."
+        )
+    if isinstance(data, np.ma.MaskedArray) and np.ma.getmaskarray(data).any():
+        raise ValueError(f"{argument} has masked entries. Fill or remove them: a mask cannot be clustered.")
+    try:
+        return np.asarray(data)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{argument} must be a rectangular array of numbers: {error}") from error
+
+
+def _real(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    """The array if it holds real numbers; objects that are all numbers become floats."""
+    if array.dtype.kind in _NUMBERS or array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        return array if array.dtype.kind in _NUMBERS else array.astype(np.float32)
+    if array.dtype.kind == "O":
+        return _numbers_of_objects(array, argument)
+    if array.dtype.names is not None:
+        raise TypeError(
+            f"{argument} is a structured array with fields {list(array.dtype.names)}. Pass one array."
+        )
+    raise TypeError(f"{argument} must hold real numbers. Got dtype {array.dtype}.")
+
+
+def _numbers_of_objects(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    converted = np.empty(array.shape, dtype=np.float64)
+    for place, value in np.ndenumerate(array):
+        try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            converted[place] = np.nan if value is None else float(value)
+        except (TypeError, ValueError, OverflowError):
+            where = " and column ".join(str(index) for index in place)
+            raise TypeError(
+                f"{argument} must hold real numbers. "
+                f"The entry in row {where} is a {type(value).__name__}, {value!r:.60}."
+            ) from None
+    return converted
+
+
+def _two_dimensional(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    if array.ndim != 2:
+        hint = f" Use {argument}.reshape(-1, 1) for a single feature." if array.ndim == 1 else ""
+        raise ValueError(f"{argument} must have shape (n_points, n_features). Got {array.shape}.{hint}")
+    return array
+
+
+# ---- frames --------------------------------------------------------------------------------------------------
+
+
+def _frame(data: Any, argument: str) -> Matrix | None:
+    """Matrix of a pandas, polars or Arrow frame, or of a Series of vectors; None for anything else."""
+    package = type(data).__module__.split(".")[0]
+    if package == "pandas" and hasattr(data, "columns"):
+        columns = {str(name): data.iloc[:, k] for k, name in enumerate(data.columns)}
+        return Matrix(_columns(columns, argument), row_names(data), list(columns))
+    if package == "pandas" and hasattr(data, "iloc"):
+        return Matrix(_two_dimensional(_series(data, argument, "it"), argument), row_names(data), None)
+    if package == "polars" and hasattr(data, "get_columns"):
+        columns = {column.name: column for column in data.get_columns()}
+        return Matrix(_columns(columns, argument), None, list(columns))
+    if package == "polars" and hasattr(data, "to_list"):
+        return Matrix(_two_dimensional(_series(data, argument, "it"), argument), None, None)
+    if package == "pyarrow" and hasattr(data, "column_names"):
+        columns = dict(zip(data.column_names, data.columns))
+        return Matrix(_columns(columns, argument), None, list(columns))
+    return None
+
+
+def _columns(columns: dict[str, Any], argument: str) -> NDArray[Any]:
+    if not columns:
+        raise ValueError(f"{argument} is a frame without columns.")
+    parts, unusable = [], []
+    for name, column in columns.items():
+        try:
+            parts.append(_series(column, argument, f"column {name!r}"))
+        except TypeError:
+            unusable.append(name)
+    if unusable:
+        shown = ", ".join(map(repr, unusable[:6])) + (", ..." if len(unusable) > 6 else "")
+        raise TypeError(
+            f"{argument} has columns that are not numbers: {shown}. Pass only the columns to cluster by, or read the "
+            "file with arbora.read, which says what it takes for features, labels, names and texts."
+        )
+    return np.column_stack(parts)
+
+
+def _series(column: Any, argument: str, what: str) -> NDArray[Any]:
+    """One column as numbers: float64[n], or float[n, d] for a column of vectors. Missing values become NaN."""
+    values = _values(column)
+    if values.dtype.kind in _NUMBERS:
+        return values
+    if values.dtype.kind == "O" and len(values) and all(_is_vector(value) for value in values):
+        lengths = {len(value) for value in values}
+        if len(lengths) != 1:
+            raise ValueError(
+                f"{argument}: {what} holds vectors of different lengths, {min(lengths)} to {max(lengths)}."
+            )
+        return _real(np.array([np.asarray(value) for value in values]), argument)
+    return _real(values, argument)
+
+
+def _values(column: Any) -> NDArray[Any]:
+    kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    if any(word in kind for word in ("date", "time", "duration")):
+        raise TypeError("dates are not features")
+    package = type(column).__module__.split(".")[0]
+    if package == "pyarrow":
+        column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if package == "pandas" and hasattr(column.dtype, "na_value") and column.dtype.kind in _NUMBERS:
+        # nullable numbers: missing ones become NaN
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(column.to_numpy())
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
