@@ -8,6 +8,7 @@
     ├── ConstraintError (ValueError)       must-link and cannot-link sets no tree can satisfy
     ├── TooLargeError (MemoryError)        a request that would exhaust memory, refused beforehand
     ├── DivergedError (RuntimeError)       training turned non-finite; carries the best tree so far
+    ├── Interrupted (KeyboardInterrupt)    Ctrl-C during a search; carries the best tree so far
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
 Wrong arguments raise plain ``ValueError`` or ``TypeError`` with the argument's name, what came and what to do.
@@ -43,6 +44,20 @@ class DivergedError(ArboraError, RuntimeError):
     ----------
     tree : Tree or None
         The best tree decoded before that happened.
+    """
+
+    def __init__(self, message: str, tree: object = None) -> None:
+        super().__init__(message)
+        self.tree = tree
+
+
+class Interrupted(ArboraError, KeyboardInterrupt):
+    """Ctrl-C was pressed during a search. ``except Interrupted as stop: tree = stop.tree`` keeps what was found.
+
+    Attributes
+    ----------
+    tree : Tree or None
+        The best tree so far.
     """
 
     def __init__(self, message: str, tree: object = None) -> None:

@@ -23,14 +23,14 @@ def check_whole(value: Any, name: str, *, least: int | None = 1, most: int | Non
     """
     if not isinstance(value, Integral) or is_bool(value):
         raise TypeError(f"{name} must be a whole number. Got {value!r}.")
-    value = int(value)
-    if least is not None and most is not None and not least <= value <= most:
+    number = int(value)
+    if least is not None and most is not None and not least <= number <= most:
         raise ValueError(f"{name} must lie in [{least}, {most}]. Got {value!r}.")
-    if least is not None and value < least:
+    if least is not None and number < least:
         raise ValueError(f"{name} must be at least {least}. Got {value!r}.")
-    if most is not None and value > most:
+    if most is not None and number > most:
         raise ValueError(f"{name} must be at most {most}. Got {value!r}.")
-    return value
+    return number
 
 
 def check_real(
@@ -45,19 +45,19 @@ def check_real(
     """A finite real number within bounds, `above` and `below` excluded, `least` and `most` included."""
     if not isinstance(value, Real) or is_bool(value):
         raise TypeError(f"{name} must be a number. Got {value!r}.")
-    value = float(value)
-    if not math.isfinite(value):
+    number = float(value)
+    if not math.isfinite(number):
         raise ValueError(f"{name} must be finite. Got {value!r}.")
     bounds = (
-        (above, above is None or value > above, "greater than"),
-        (least, least is None or value >= least, "at least"),
-        (below, below is None or value < below, "less than"),
-        (most, most is None or value <= most, "at most"),
+        (above, above is None or number > above, "greater than"),
+        (least, least is None or number >= least, "at least"),
+        (below, below is None or number < below, "less than"),
+        (most, most is None or number <= most, "at most"),
     )
     if not all(holds for _, holds, _ in bounds):
         wanted = " and ".join(f"{words} {bound:g}" for bound, _, words in bounds if bound is not None)
         raise ValueError(f"{name} must be {wanted}. Got {value!r}.")
-    return value
+    return number
 
 
 def check_choice(value: Any, name: str, choices: Iterable[Any]) -> Any:
@@ -66,7 +66,7 @@ def check_choice(value: Any, name: str, choices: Iterable[Any]) -> Any:
     # a list or an array compares element by element, and is never one of the choices
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}. Got {value!r}.")
-    return value
+    return number
 
 
 def check_switch(value: Any, name: str) -> bool:
@@ -95,10 +95,10 @@ def check_seconds(value: Any, name: str = "max_seconds") -> float | None:
 
 def check_n_clusters(n_clusters: Any, n_points: int) -> int:
     """A number of clusters that `n_points` can be divided into (one point is one cluster whatever was asked)."""
-    n_clusters = check_whole(n_clusters, "n_clusters")
-    if n_clusters > n_points > 1:
+    wanted = check_whole(n_clusters, "n_clusters")
+    if wanted > n_points > 1:
         raise ValueError(f"n_clusters must lie in [1, n_points={n_points}]. Got {n_clusters!r}.")
-    return min(n_clusters, n_points)
+    return min(wanted, n_points)
 
 
 def is_bool(value: Any) -> bool:

@@ -1,0 +1,1 @@
+"""What a tree means: keywords, reasons, exemplars, outliers, and which cluster became which."""
