@@ -66,7 +66,7 @@ def check_choice(value: Any, name: str, choices: Iterable[Any]) -> Any:
     # a list or an array compares element by element, and is never one of the choices
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}. Got {value!r}.")
-    return number
+    return value
 
 
 def check_switch(value: Any, name: str) -> bool:
