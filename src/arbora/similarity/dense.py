@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,10 @@ class DenseSimilarity:
         return kernels.cross_of_matrix(
             self.matrix, tree.leaf_order, tree.neighbor_lca, tree.n_leaves, tree.n_internal
         )
+
+    def identity(self) -> tuple[Any, ...]:
+        """What the similarities are made of, for `identity_of`."""
+        return (self.matrix,)
 
     def __repr__(self) -> str:
         return f"DenseSimilarity(n_points={self.n_points})"

@@ -67,6 +67,10 @@ class FeatureSimilarity:
         """Features of new points, made as those of the fitted ones."""
         return _cosine_features(X, self.affine, self.features.dtype)
 
+    def identity(self) -> tuple[Any, ...]:
+        """What the similarities are made of, for `identity_of`."""
+        return (self.features,)
+
     def __repr__(self) -> str:
         return f"FeatureSimilarity(n_points={self.n_points}, n_features={self.features.shape[1]})"
 

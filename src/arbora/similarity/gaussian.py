@@ -85,6 +85,10 @@ class GaussianSimilarity:
         block /= -2 * self.scale**2
         return np.exp(block, out=block)
 
+    def identity(self) -> tuple[Any, ...]:
+        """What the similarities are made of, for `identity_of`."""
+        return self.X, self.scale
+
     def __repr__(self) -> str:
         return f"GaussianSimilarity(n_points={self.n_points}, scale={self.scale:.6g})"
 

@@ -73,6 +73,10 @@ class GraphSimilarity:
             tree.n_internal,
         )
 
+    def identity(self) -> tuple[Any, ...]:
+        """What the similarities are made of, for `identity_of`."""
+        return self.csr, self.self_loops
+
     def __repr__(self) -> str:
         return f"GraphSimilarity(n_points={self.n_points}, n_edges={self.n_edges})"
 

@@ -128,6 +128,10 @@ class Tree:
         given = self._name[node] if self._name is not None else ""
         return given or str(node)
 
+    def identity(self) -> tuple[Any, ...]:
+        """All that makes the tree what it is, for `identity_of`."""
+        return self.parent, self.n_leaves, self.height, self.support, self.name, self.leaf_order
+
     # ---- derived once, then cached -----------------------------------------------------------------------
 
     @cached_property
