@@ -5,6 +5,7 @@
     ArboraError
     ├── TreeError (ValueError)             arrays that do not describe a tree
     ├── FormatError (ValueError)           a file or text that is not what it claims to be
+    ├── MissingFileError (FileNotFoundError) a path at which there is nothing
     ├── ConstraintError (ValueError)       must-link and cannot-link sets no tree can satisfy
     ├── TooLargeError (MemoryError)        a request that would exhaust memory, refused beforehand
     ├── DivergedError (RuntimeError)       training turned non-finite; carries the best tree so far
@@ -27,6 +28,10 @@ class TreeError(ArboraError, ValueError):
 
 class FormatError(ArboraError, ValueError):
     """A file or text is truncated, foreign or malformed."""
+
+
+class MissingFileError(ArboraError, FileNotFoundError):
+    """There is no file or directory at the path given."""
 
 
 class ConstraintError(ArboraError, ValueError):

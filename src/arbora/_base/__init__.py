@@ -9,6 +9,7 @@
 | `random` | what `random_state` means |
 | `params` | whole numbers, real numbers, choices and switches, checked with one wording |
 | `arrays` | what counts as a matrix of numbers, frames included |
+| `rows` (`row_parts`, `row_stores`) | rows read in pieces, from arrays, files, stores and iterators |
 | `memory` | how much there is, and refusing what would exhaust it |
 | `files` | files written whole or not at all; archives of arrays with a marker |
 | `checkpoint` | long work kept in a folder that knows what it belongs to |

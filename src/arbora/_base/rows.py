@@ -1,0 +1,392 @@
+"""Rows of a matrix, read in pieces: one reader for arrays, files, stores and iterators.
+
+`open_rows` takes anything with rows and gives a `Rows`: how many there are (where that is known), what they are called,
+some of them, or all of them chunk by chunk. Numbers come as float16, float32 or float64, as they are stored; whole
+numbers become float64, bfloat16 becomes float32. What is damaged, foreign or changes while it is read is refused in
+arbora's words.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from copy import copy
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from arbora._base import row_stores as stores
+from arbora._base.arrays import as_matrix
+from arbora._base.params import check_whole
+from arbora._base.row_parts import ArrayPart, Part, as_stored, natural_dtype
+from arbora._base.types import Ints
+
+# Numbers in a chunk whose size nobody chose: 64 MB of float32.
+_NUMBERS_PER_CHUNK = 1 << 24
+
+_HOW_TO_READ_TWICE = "Pass a path, an array, a list of chunks, or a function that returns the iterator."
+
+
+def is_in_pieces(data: Any) -> bool:
+    """Whether data is read in pieces: a path, a memory map, a store, a list of 2-D chunks, an iterator, a function.
+
+    Anything else (arrays, tensors, frames, sparse matrices, nested lists) is a matrix in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora._base.rows import is_in_pieces
+    >>> is_in_pieces(np.ones((2, 3))), is_in_pieces([np.ones((2, 3))]), is_in_pieces("logits.npy")
+    (False, True, True)
+    """
+    if isinstance(data, (str, os.PathLike, Rows, np.memmap)) or stores.is_store(data) or stores.is_dask(data):
+        return True
+    if isinstance(data, (list, tuple)):
+        return len(data) > 0 and all(_is_chunk(item) for item in data)
+    if hasattr(data, "__array__") or hasattr(data, "shape") or isinstance(data, (bytes, Mapping, Set)):
+        return False
+    return callable(data) or isinstance(data, Iterable)
+
+
+def _is_chunk(item: Any) -> bool:
+    return getattr(item, "ndim", None) == 2 or stores.is_store(item)
+
+
+class Rows(ABC):
+    """Rows of a matrix that may be larger than memory.
+
+    Attributes
+    ----------
+    shape : tuple (n_rows, n_columns)
+        `n_rows` is None where it is only known after reading everything; see `count_rows`.
+    dtype : dtype
+        Of the chunks: float16, float32 or float64.
+    column_names : list of str or None
+    is_repeatable : bool
+        Whether the rows can be read more than once.
+    n_bytes : int or None
+        Size of all rows as they are handed out; None where `n_rows` is.
+    in_place : ndarray or None
+        The rows as one array that can be used where it is, in memory or mapped from a file, if that is what they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora._base.rows import open_rows
+    >>> rows = open_rows([np.zeros((2, 3)), np.ones((2, 3))])
+    >>> rows.shape, rows.take(np.array([0, 3]))[:, 0]
+    ((4, 3), array([0., 1.]))
+    >>> [place for place, chunk in rows.chunks(size=2)]
+    [slice(0, 2, None), slice(2, 4, None)]
+    """
+
+    in_place: NDArray[Any] | None = None
+
+    def __init__(
+        self,
+        argument: str,
+        n_rows: int | None,
+        n_columns: int,
+        dtype: np.dtype[Any],
+        column_names: list[str] | None = None,
+        is_repeatable: bool = True,
+    ) -> None:
+        self._argument, self._n_rows, self._n_columns = argument, n_rows, n_columns
+        self.dtype, self.column_names, self.is_repeatable = dtype, column_names, is_repeatable
+
+    @property
+    def shape(self) -> tuple[int | None, int]:
+        """Number of rows, if known, and of columns."""
+        return self._n_rows, self._n_columns
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Size of all rows."""
+        return None if self._n_rows is None else self._n_rows * self._n_columns * self.dtype.itemsize
+
+    def as_type(self, dtype: DTypeLike) -> Rows:
+        """The same rows, converted to another type of numbers as they are read."""
+        other = copy(self)
+        other.dtype = np.dtype(dtype)
+        if self.in_place is not None and self.in_place.dtype != other.dtype:
+            other.in_place = None
+        return other
+
+    def count_rows(self) -> int:
+        """Number of rows; reads them all, once, if nobody knows it yet."""
+        if self._n_rows is None:
+            if not self.is_repeatable:
+                raise ValueError(
+                    f"{self._argument} can be read only once, so its rows cannot be counted first. "
+                    f"{_HOW_TO_READ_TWICE}"
+                )
+            for _ in self.chunks():
+                pass
+        assert self._n_rows is not None
+        return self._n_rows
+
+    def chunks(
+        self, size: int | None = None, *, finite: bool = False
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """All rows in order, at most `size` at a time, each chunk with its place.
+
+        Parameters
+        ----------
+        size : int, optional
+            By default as the source has them, at most 16 million numbers.
+        finite : bool
+            Refuse NaN and infinity, naming the row.
+        """
+        most = _NUMBERS_PER_CHUNK // max(1, self._n_columns) if size is None else check_whole(size, "size")
+        start = 0
+        for piece in self._pieces(max(1, most)):
+            stop = start + len(piece)
+            if self._n_rows is not None and stop > self._n_rows:
+                raise self._changed(f"more than {self._n_rows:,}")
+            chunk = np.asarray(piece, self.dtype)
+            if finite:
+                self._check_finite(chunk, start)
+            yield slice(start, stop), chunk
+            start = stop
+        if self._n_rows is not None and start != self._n_rows:
+            raise self._changed(f"{start:,}")
+        self._n_rows = start
+
+    def take(self, rows: Ints) -> NDArray[Any]:
+        """The given rows (ascending, none twice), in memory."""
+        rows = np.asarray(rows, np.int64)
+        if len(rows) and (rows[0] < 0 or np.any(np.diff(rows) <= 0)):
+            raise ValueError("Rows to take must be ascending row numbers, none of them twice.")
+        found = self._take(rows)
+        if len(found) != len(rows):
+            raise ValueError(f"Row {int(rows[-1])} is beyond the last row of {self._argument}.")
+        return np.asarray(found, self.dtype)
+
+    @abstractmethod
+    def _pieces(self, most: int) -> Iterator[NDArray[Any]]:
+        """All rows in order, at most `most` at a time, in any type of numbers."""
+
+    def _take(self, rows: Ints) -> NDArray[Any]:
+        """As many of the rows as there are, by reading up to the last of them."""
+        found = [np.empty((0, self._n_columns), self.dtype)]
+        if len(rows):
+            for place, chunk in self.chunks():
+                first, last = np.searchsorted(rows, (place.start, place.stop))
+                if last > first:
+                    found.append(chunk[rows[first:last] - place.start])
+                if last == len(rows):
+                    break
+        return np.concatenate(found)
+
+    def _changed(self, found: str) -> ValueError:
+        return ValueError(
+            f"{self._argument} should have {self._n_rows:,} rows, as it announced or had when first read. "
+            f"Reading it gave {found}."
+        )
+
+    def _check_finite(self, chunk: NDArray[Any], start: int) -> None:
+        # a sum is finite unless a term is not, or it overflows: one cheap pass in nearly every case
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(chunk.sum(dtype=np.float64)):
+                return
+        bad = np.argwhere(~np.isfinite(chunk))
+        if len(bad):
+            raise ValueError(
+                f"{self._argument} must be finite. It contains NaN or infinity, first in row {start + int(bad[0, 0])}, "
+                f"column {int(bad[0, 1])} (counted from 0). Remove or impute it."
+            )
+
+
+class _PartRows(Rows):
+    """Matrices one below the other, each of which gives any of its rows."""
+
+    def __init__(self, argument: str, parts: list[Part], column_names: list[str] | None = None) -> None:
+        widths = [int(part.shape[1]) for part in parts]
+        for number, width in enumerate(widths):
+            if width != widths[0]:
+                raise ValueError(
+                    f"All chunks of {argument} must have the same number of columns. "
+                    f"Chunk {number} has {width}, the first one {widths[0]}."
+                )
+        self._parts = parts
+        self._ends = np.cumsum([part.shape[0] for part in parts], dtype=np.int64)
+        dtype = np.result_type(*(part.dtype for part in parts))
+        super().__init__(argument, int(self._ends[-1]), widths[0], dtype, column_names)
+        only = parts[0] if len(parts) == 1 else None
+        if isinstance(only, ArrayPart) and only.array.dtype == dtype:
+            self.in_place = only.array
+
+    def _pieces(self, most: int) -> Iterator[NDArray[Any]]:
+        for part in self._parts:
+            for start, stop in part.spans(most):
+                yield part.read(start, stop)
+
+    def _take(self, rows: Ints) -> NDArray[Any]:
+        found = [np.empty((0, self._n_columns), self.dtype)]
+        start = 0
+        for part, end in zip(self._parts, self._ends.tolist()):
+            first, last = np.searchsorted(rows, (start, end))
+            if last > first:
+                found.append(part.take(rows[first:last] - start))
+            start = end
+        return np.concatenate(found)
+
+
+class _StreamedRows(Rows):
+    """Chunks from an iterator. The first one is read at once: it says how wide the rows are."""
+
+    def __init__(
+        self,
+        argument: str,
+        open_pass: Callable[[], Iterator[Any]],
+        *,
+        is_repeatable: bool,
+        n_rows: int | None = None,
+        column_names: list[str] | None = None,
+    ) -> None:
+        self._open_pass = open_pass
+        # shared with copies of other types, so that a pass that has begun is used once
+        self._begun: list[Iterator[NDArray[Any]]] = []
+        self._argument = argument
+        self._found_names: list[str] | None = None
+        chunks = self._read()
+        first = next(chunks, None)
+        if first is None:
+            raise ValueError(f"{argument} must not be empty. It has 0 sample(s): no chunk of rows came.")
+        self._begun.append(_chain(first, chunks))
+        names = self._found_names if column_names is None else column_names
+        super().__init__(
+            argument, n_rows, first.shape[1], natural_dtype(first, argument), names, is_repeatable
+        )
+
+    def _read(self) -> Iterator[NDArray[Any]]:
+        width, dtype = None, None
+        for number, raw in enumerate(self._open_pass()):
+            what = f"Chunk {number} of {self._argument}"
+            matrix = as_matrix(raw, argument=what)
+            chunk = as_stored(matrix.values, what)
+            if width is None:
+                width, dtype, self._found_names = chunk.shape[1], chunk.dtype, matrix.column_names
+            if chunk.shape[1] != width:
+                raise ValueError(f"{what} has {chunk.shape[1]} columns, the first one {width}.")
+            if dtype is not None and not np.can_cast(chunk.dtype, dtype):
+                raise ValueError(
+                    f"{what} holds {chunk.dtype}, the first one {dtype}. Convert them to one type."
+                )
+            if width == 0:
+                raise ValueError(f"{what} has no columns.")
+            # a first chunk without rows still says how wide they are
+            if len(chunk) or number == 0:
+                yield chunk
+
+    def _pieces(self, most: int) -> Iterator[NDArray[Any]]:
+        if self._begun:
+            chunks = self._begun.pop()
+        elif self.is_repeatable:
+            chunks = self._read()
+        else:
+            raise ValueError(f"{self._argument} can be read only once, and has been. {_HOW_TO_READ_TWICE}")
+        for chunk in chunks:
+            if chunk.shape[1] != self._n_columns:
+                raise ValueError(
+                    f"{self._argument} had {self._n_columns} columns when first read, now {chunk.shape[1]}."
+                )
+            for start in range(0, len(chunk), most):
+                yield chunk[start : start + most]
+
+
+def _chain(first: NDArray[Any], rest: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    yield first
+    # the caller may be done with the first chunk; this frame must not hold it
+    del first
+    yield from rest
+
+
+RowSource: TypeAlias = Any
+
+
+def open_rows(data: RowSource, *, argument: str = "X") -> Rows:
+    """Rows of anything that has rows.
+
+    Parameters
+    ----------
+    data : array, memory map, tensor, frame, path, store, list of chunks, iterable or function
+        - a matrix in memory or mapped from a file;
+        - the path of a .npy, HDF5, Parquet or zarr file, or of a directory of files of one of these kinds, which are
+          read in the order of their names;
+        - an open HDF5 or zarr array, an Arrow table, data set or reader, a Dask array or frame;
+        - a list of matrices, one below the other;
+        - an iterable of matrices, a PyTorch DataLoader (of its batches the first item), or a function without
+          arguments that returns an iterator of matrices.
+    argument : str
+        What the caller calls it, for messages.
+
+    Returns
+    -------
+    rows : Rows
+    """
+    if isinstance(data, Rows):
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        return _rows_of(stores.open_path(data, argument), argument)
+    if stores.is_store(data) or stores.is_dask(data):
+        return _rows_of(stores.open_store(data, argument), argument)
+    if isinstance(data, (list, tuple)) and is_in_pieces(data):
+        parts: list[Part] = []
+        for number, item in enumerate(data):
+            rows = open_rows(item, argument=f"Chunk {number} of {argument}")
+            parts.extend(rows._parts if isinstance(rows, _PartRows) else [ArrayPart(_collected(rows))])
+        return _PartRows(argument, parts)
+    if isinstance(data, np.memmap) and data.ndim == 2:
+        # converted as it is read, never as a whole
+        return _PartRows(argument, [ArrayPart(data, argument)])
+    if isinstance(data, np.ndarray) or not is_in_pieces(data):
+        matrix = as_matrix(data, argument=argument)
+        return _PartRows(argument, [ArrayPart(as_stored(matrix.values, argument))], matrix.column_names)
+    return _open_iterable(data, argument)
+
+
+def _rows_of(opened: stores.Opened, argument: str) -> Rows:
+    if isinstance(opened, stores.OpenedParts):
+        return _PartRows(argument, opened.parts, opened.column_names)
+    return _StreamedRows(
+        argument,
+        opened.open_pass,
+        is_repeatable=opened.is_repeatable,
+        n_rows=opened.n_rows,
+        column_names=opened.column_names,
+    )
+
+
+def _collected(rows: Rows) -> NDArray[Any]:
+    return np.concatenate([chunk for _, chunk in rows.chunks()])
+
+
+def _open_iterable(data: Any, argument: str) -> Rows:
+    if stores.is_data_loader(data):
+        return _StreamedRows(
+            argument,
+            lambda: stores.loader_chunks(data, argument),
+            is_repeatable=stores.has_fixed_order(data),
+        )
+    if isinstance(data, Iterable):
+        return _StreamedRows(argument, lambda: iter(data), is_repeatable=not isinstance(data, Iterator))
+    try:
+        inspect.signature(data).bind()
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{argument} is a {type(data).__name__} that cannot be called without arguments. A function must return an "
+            "iterator of matrices; of a model pass the outputs."
+        ) from None
+    return _StreamedRows(argument, lambda: _iterator_of(data(), argument), is_repeatable=True)
+
+
+def _iterator_of(result: Any, argument: str) -> Iterator[Any]:
+    if not isinstance(result, Iterable) or hasattr(result, "shape"):
+        raise TypeError(
+            f"{argument} is a function; it must return an iterator of matrices. It returned a {type(result).__name__}."
+        )
+    return iter(result)
