@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import arbora as ab
 
 ESTIMATORS = [
+    ab.TreeClustering(random_state=0),
     ab.OnlineTree(random_state=0),
     ab.GHHC(n_internal=15, max_steps=20, random_state=0),
     ab.HypHC(max_epochs=10, n_triples=2000, random_state=0),

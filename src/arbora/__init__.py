@@ -36,6 +36,7 @@ _HOME_OF_NAME = {
     "Tree": "arbora.tree",
     "ClusterReport": "arbora.search",
     "OnlineTree": "arbora.search",
+    "TreeClustering": "arbora.search",
     "cluster": "arbora.search",
     "predict": "arbora.search",
     "refine": "arbora.search",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from arbora.probabilistic import FPH as FPH
     from arbora.search import ClusterReport as ClusterReport
     from arbora.search import OnlineTree as OnlineTree
+    from arbora.search import TreeClustering as TreeClustering
     from arbora.search import cluster as cluster
     from arbora.search import predict as predict
     from arbora.search import refine as refine

@@ -108,7 +108,7 @@ def test_fit_and_refine_pick_up_from_a_checkpoint(files, tmp_path):
 
 def test_an_automatic_fit_killed_on_its_way_ends_with_the_same_tree(tmp_path):
     np.save(tmp_path / "x.npy", load_digits().data[:800])
-    command = ("fit", tmp_path / "x.npy", "--seed", 0, "--set", "restarts=12", "--out")
+    command = ("fit", tmp_path / "x.npy", "--seed", 0, "--set", "n_perturbations=12", "--out")
     assert arbora(*command, tmp_path / "whole.npz").returncode == 0
     kept = tmp_path / "kept"
     killed = subprocess.Popen(

@@ -27,7 +27,7 @@ def stop_at(count):
     """A callback that ends the program when it is called for the `count`-th time."""
     calls = iter(range(count))
 
-    def report(stage, share):
+    def report(stage, done, total=1.0):
         if stage == "refine" and next(calls, None) is None:
             raise Stopped
 
@@ -42,11 +42,13 @@ def small_levels(monkeypatch):
     monkeypatch.setattr(multilevel, "PIECES", (40, 10))
 
 
-@pytest.mark.parametrize("limits", ({}, {"restarts": 3}, {"max_seconds": 0.3}))
+@pytest.mark.parametrize("limits", ({}, {"n_perturbations": 3}, {"max_seconds": 0.3}))
 def test_shares_never_fall_and_every_stage_ends(limits):
     heard = []
-    ab.cluster(POINTS, random_state=0, progress=lambda stage, share: heard.append((stage, share)), **limits)
-    assert list(dict(heard)) == ["similarity", "average linkage", "refine"]
+    ab.cluster(
+        POINTS, random_state=0, progress=lambda stage, done, total: heard.append((stage, done)), **limits
+    )
+    assert list(dict(heard)) == ["similarity", "average linkage", "refine", "components"]
     for stage in dict(heard):
         shares = [share for name, share in heard if name == stage]
         assert shares[0] == 0 and shares[-1] == 1
@@ -56,7 +58,9 @@ def test_shares_never_fall_and_every_stage_ends(limits):
 
 def test_a_search_by_levels_moves_through_its_levels(small_levels):
     heard = []
-    ab.cluster(POINTS, random_state=0, restarts=0, progress=lambda stage, share: heard.append(share))
+    ab.cluster(
+        POINTS, random_state=0, n_perturbations=0, progress=lambda stage, done, total: heard.append(done)
+    )
     assert any(0 < share < 0.6 for share in heard) and any(0.75 < share < 1 for share in heard)
 
 
@@ -65,13 +69,15 @@ def test_a_search_stopped_anywhere_ends_with_the_same_tree(tmp_path, request, by
     if by_levels:
         request.getfixturevalue("small_levels")
     heard = []
-    whole = ab.cluster(POINTS, random_state=3, restarts=3, progress=lambda stage, share: heard.append(stage))
+    whole = ab.cluster(
+        POINTS, random_state=3, n_perturbations=3, progress=lambda stage, done, total: heard.append(stage)
+    )
     for count in np.linspace(1, heard.count("refine") - 2, 5).astype(int):
         folder = tmp_path / str(count)
         with pytest.raises(Stopped):
-            ab.cluster(POINTS, random_state=3, restarts=3, checkpoint=folder, progress=stop_at(count))
+            ab.cluster(POINTS, random_state=3, n_perturbations=3, checkpoint=folder, progress=stop_at(count))
         kept = set(os.listdir(folder))
-        taken_up = ab.cluster(POINTS, random_state=3, restarts=3, checkpoint=folder)
+        taken_up = ab.cluster(POINTS, random_state=3, n_perturbations=3, checkpoint=folder)
         np.testing.assert_array_equal(taken_up.parent, whole.parent)
         np.testing.assert_array_equal(taken_up.height, whole.height)
         assert kept < set(os.listdir(folder))

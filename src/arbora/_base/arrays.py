@@ -31,7 +31,7 @@ def as_vectors(data: Any, *, argument: str = "X", dtype: DTypeLike | None = np.f
     """
     array = as_matrix(data, argument=argument).values
     if 0 in array.shape:
-        raise ValueError(f"{argument} must not be empty. Got shape {array.shape}.")
+        raise ValueError(_words_for_empty(array.shape, argument))
     if dtype is None:
         dtype = np.float32 if array.dtype == np.float32 else np.float64
     array = np.ascontiguousarray(array, dtype=dtype)
@@ -60,6 +60,13 @@ def row_names(data: Any) -> list[str] | None:
     if values == [str(number) for number in range(len(values))]:
         return None
     return values
+
+
+def _words_for_empty(shape: tuple[int, ...], argument: str) -> str:
+    # scikit-learn's checks of estimators ask for these words
+    n, d = shape
+    missing = f"0 sample(s) (shape={shape})" if n == 0 else f"0 feature(s) (shape=({n}, {d}))"
+    return f"{argument} must not be empty. Got {missing} while a minimum of 1 is required."
 
 
 def check_finite(values: NDArray[Any], argument: str) -> None:
@@ -106,6 +113,11 @@ def _real(array: NDArray[Any], argument: str) -> NDArray[Any]:
         raise TypeError(
             f"{argument} is a structured array with fields {list(array.dtype.names)}. Pass one array."
         )
+    if array.dtype.kind == "c":
+        raise ValueError(
+            f"{argument} must hold real numbers. Complex data not supported: dtype {array.dtype}. "
+            "Pass the real parts, or real and imaginary parts side by side."
+        )
     raise TypeError(f"{argument} must hold real numbers. Got dtype {array.dtype}.")
 
 
@@ -114,20 +126,25 @@ def _numbers_of_objects(array: NDArray[Any], argument: str) -> NDArray[Any]:
     for place, value in np.ndenumerate(array):
         try:
             if isinstance(value, (str, bytes)):
-                raise TypeError
+                raise TypeError("text is not converted to numbers")
             converted[place] = np.nan if value is None else float(value)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError) as problem:
             where = " and column ".join(str(index) for index in place)
             raise TypeError(
                 f"{argument} must hold real numbers. "
-                f"The entry in row {where} is a {type(value).__name__}, {value!r:.60}."
+                f"The entry in row {where} is a {type(value).__name__}, {value!r:.60}: {problem}."
             ) from None
     return converted
 
 
 def _two_dimensional(array: NDArray[Any], argument: str) -> NDArray[Any]:
     if array.ndim != 2:
-        hint = f" Use {argument}.reshape(-1, 1) for a single feature." if array.ndim == 1 else ""
+        hint = (
+            f" Reshape your data: {argument}.reshape(-1, 1) for a single feature, {argument}.reshape(1, -1) for a "
+            "single point."
+            if array.ndim == 1
+            else ""
+        )
         raise ValueError(f"{argument} must have shape (n_points, n_features). Got {array.shape}.{hint}")
     return array
 

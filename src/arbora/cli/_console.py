@@ -115,20 +115,20 @@ class Console:
             yield
         self._bars = None
 
-    def reporter(self) -> Callable[[str, float], None]:
-        """What arbora's functions call with a stage and the share of it that is done: a bar and its seconds each."""
+    def reporter(self) -> Callable[..., None]:
+        """What arbora's functions call with a stage, what is done and what there is: a bar and its seconds each."""
         began: dict[str, float] = {}
         bars: dict[str, Any] = {}
 
-        def report(stage: str, share: float) -> None:
+        def report(stage: str, done: float, total: float | None = 1.0) -> None:
             now = time.perf_counter()
             self.seconds[stage] = round(now - began.setdefault(stage, now), 3)
             if self._bars is None:
                 return
             if stage not in bars:
                 bars[stage] = self._bars.add_task(stage, total=None)
-            if share > 0:
-                self._bars.update(bars[stage], total=1.0, completed=share)
+            if done > 0:
+                self._bars.update(bars[stage], total=total, completed=done)
 
         return report
 

@@ -20,7 +20,7 @@ from arbora.tree import Tree
 _ESTIMATORS = {"hyphc": "HypHC", "ghhc": "GHHC", "fph": "FPH", "l2h": "L2H"}
 _LINKAGES = ("average", "ward", "complete", "single", "weighted", "centroid", "median")
 _NOT_SETTINGS = (  # the data, and what has an option of its own or only makes sense in Python
-    "self", "data", "X", "random_state", "n_jobs", "verbose", "progress", "checkpoint", "return_report", "callback",
+    "self", "data", "X", "random_state", "n_jobs", "verbose", "progress", "checkpoint", "callback",
 )  # fmt: skip
 _SAMPLED_ROWS = 2000  # by which the time of a linkage is estimated
 _FUNCTIONS = {"bisecting-kmeans": "bisecting_kmeans", "hierarchical-kmeans": "hierarchical_kmeans"}

@@ -1,0 +1,194 @@
+"""What a user gave to cluster: a similarity, a graph or vectors, decided and checked once.
+
+Nothing is guessed. A square sparse matrix that equals its mirror is the adjacency of a graph; one that does not, a
+square symmetric array and rows of class probabilities can each mean two things, and are refused with both named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arbora._base.arrays import as_matrix, as_vectors
+from arbora._base.types import RandomState
+from arbora.similarity import Similarity, cosine, graph, knn
+from arbora.similarity._protocol import is_similarity
+
+Metric: TypeAlias = Literal["cosine", "euclidean"]
+SimilarityKind: TypeAlias = Literal["auto", "knn", "cosine"]
+Direction: TypeAlias = Literal["sum", "max", "mean"]
+
+METRICS = ("cosine", "euclidean")
+SIMILARITY_KINDS = ("auto", "knn", "cosine")
+DIRECTIONS = ("sum", "max", "mean")
+# Rows by which class probabilities are recognized.
+_PROBED_ROWS = 1000
+
+
+class Input(NamedTuple):
+    """Data that can be clustered, with the names that came with them."""
+
+    kind: Literal["similarity", "graph", "vectors"]
+    values: Any
+    names: list[str] | None
+    description: str
+
+    @property
+    def vectors(self) -> Any:
+        """The rows, dense or sparse, where there are any."""
+        return self.values if self.kind == "vectors" else None
+
+
+def read_input(
+    data: Any,
+    similarity: SimilarityKind = "auto",
+    directed: Direction | None = None,
+    *,
+    argument: str = "data",
+) -> Input:
+    """What was given, checked; nothing of the caller's is changed."""
+    if is_similarity(data):
+        return Input("similarity", data, None, f"similarity of {data.n_points:,} points")
+    if isinstance(data, tuple) or _is_network(data):
+        return _read_graph(data, directed, _node_names(data))
+    if sp.issparse(data):
+        return _read_sparse(data, similarity, directed, argument)
+    if directed is not None:
+        raise ValueError(f"directed applies to graphs. {argument} is an array of vectors.")
+    matrix = as_matrix(data, argument=argument)
+    rows = as_vectors(matrix.values, argument=argument, dtype=None)
+    if similarity == "auto":
+        _refuse_ambiguous(rows, argument)
+    return _vectors(rows, matrix.row_names)
+
+
+def compare(
+    given: Input,
+    *,
+    metric: Metric,
+    similarity: SimilarityKind,
+    n_neighbors: int,
+    n_jobs: int,
+    random_state: RandomState,
+    progress: Callable[[float], None],
+) -> Similarity:
+    """The similarity by which the tree is built."""
+    if given.kind != "vectors":
+        found: Similarity = given.values
+        return found
+    if similarity == "cosine":
+        return cosine(given.values)
+    return knn(
+        given.values,
+        n_neighbors=min(n_neighbors, max(1, given.values.shape[0] - 1)),
+        metric=metric,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def new_rows(X: Any, *, argument: str = "X") -> Any:
+    """Rows of new points: sparse as they are, everything else as an array of finite numbers."""
+    return _sparse_rows(X, argument) if sp.issparse(X) else as_vectors(X, argument=argument, dtype=None)
+
+
+# ---- graphs --------------------------------------------------------------------------------------------------
+
+
+def _is_network(data: Any) -> bool:
+    return hasattr(data, "adj") and hasattr(data, "is_directed")
+
+
+def _node_names(data: Any) -> list[str] | None:
+    """Names of a network's nodes, unless they merely count."""
+    if not _is_network(data):
+        return None
+    nodes = list(data)
+    return None if nodes == list(range(len(nodes))) else [str(node) for node in nodes]
+
+
+def _read_graph(data: Any, directed: Direction | None, names: list[str] | None = None) -> Input:
+    if _is_network(data) and len(data) == 0:
+        raise ValueError("The graph has no nodes.")
+    found = graph(data, directed=directed)
+    return Input("graph", found, names, f"graph of {found.n_points:,} nodes and {found.n_edges:,} edges")
+
+
+def _read_sparse(data: Any, similarity: SimilarityKind, directed: Direction | None, argument: str) -> Input:
+    """A sparse matrix: vectors where it is not square or the call says so, else a graph or refused."""
+    rows = _sparse_rows(data, argument)
+    if directed is not None:
+        return _read_graph(rows, directed)
+    if similarity != "auto" or rows.shape[0] != rows.shape[1]:
+        return _vectors(rows, None)
+    if _is_symmetric(rows):
+        return _read_graph(rows, None)
+    raise ValueError(
+        f"{argument} is a square sparse matrix that is not symmetric. If it is a directed graph, say how to join "
+        'the two directions: directed="sum", "max" or "mean". If its rows are vectors, say similarity="knn".'
+    )
+
+
+def _is_symmetric(matrix: sp.csr_array) -> bool:
+    gap = abs(matrix - matrix.T)
+    return gap.nnz == 0 or bool(gap.max() <= 1e-9 * abs(matrix).max())
+
+
+def _sparse_rows(data: Any, argument: str) -> sp.csr_array:
+    """A CSR copy of any sparse format, of finite real numbers."""
+    if data.ndim != 2 or 0 in data.shape:
+        raise ValueError(f"{argument} must be a matrix and must not be empty. Got shape {data.shape}.")
+    if data.dtype.kind == "c":
+        raise ValueError(
+            f"{argument} must hold real numbers. Complex data not supported: dtype {data.dtype}."
+        )
+    if data.dtype.kind not in "biuf":
+        raise TypeError(f"{argument} must hold real numbers. Got dtype {data.dtype}.")
+    dtype = np.float32 if data.dtype == np.float32 else np.float64
+    rows = sp.csr_array(data, dtype=dtype, copy=True)
+    rows.sum_duplicates()
+    is_finite = np.isfinite(rows.data)
+    if not is_finite.all():
+        place = int(np.argmin(is_finite))
+        row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+        raise ValueError(
+            f"{argument} must be finite. It holds {int((~is_finite).sum()):,} NaN or infinite values, the first in "
+            f"row {row}, column {int(rows.indices[place])} (counted from 0). Remove or impute them."
+        )
+    return rows
+
+
+# ---- vectors -------------------------------------------------------------------------------------------------
+
+
+def _vectors(rows: Any, names: list[str] | None) -> Input:
+    n, d = rows.shape
+    return Input("vectors", rows, names, f"{n:,} vectors of {d:,} features")
+
+
+def _refuse_ambiguous(rows: NDArray[np.floating[Any]], argument: str) -> None:
+    n, d = rows.shape
+    if n == d and n > 2 and np.allclose(rows, rows.T):
+        raise ValueError(
+            f"{argument} is a square symmetric array: similarities, distances or vectors? Pass "
+            "arbora.similarity.dense(W) for similarities W, arbora.similarity.dense(D.max() - D) for distances D; "
+            'to cluster the rows as vectors say similarity="knn".'
+        )
+    if d > 2 and n > d and _looks_like_class_scores(rows):
+        raise ValueError(
+            f"The rows of {argument} are probabilities or log-probabilities of classes. For a tree over the "
+            'classes use arbora.L2H; to cluster the rows as vectors say similarity="knn".'
+        )
+
+
+def _looks_like_class_scores(rows: NDArray[np.floating[Any]]) -> bool:
+    """Rows that sum to 1, or whose exponentials do."""
+    probe = rows[:: max(1, len(rows) // _PROBED_ROWS)]
+    if probe.min() >= 0:
+        return bool(np.allclose(probe.sum(axis=1), 1, atol=1e-3))
+    return bool(probe.max() <= 1e-6 and np.allclose(np.exp(probe).sum(axis=1), 1, atol=1e-3))

@@ -1,0 +1,245 @@
+"""The main job as a scikit-learn estimator: a tree, its similarity, flat clusters, and where new points belong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from arbora._base.params import check_n_clusters
+from arbora._base.progress import ProgressCallback
+from arbora._base.training import FitProgress, with_callbacks
+from arbora._base.types import Ints, Objective, PathLike, RandomState
+from arbora.search.cluster import N_NEIGHBORS, Options, build
+from arbora.search.inputs import Direction, Input, Metric, SimilarityKind, new_rows, read_input
+from arbora.search.predict import predict
+from arbora.search.refine import refine
+from arbora.search.report import ClusterReport
+from arbora.similarity import Similarity
+from arbora.tree import Tree
+
+# similarity, average linkage, refine, components
+_N_STAGES = 4
+
+
+class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
+    """Hierarchical clustering of vectors, a graph or any similarity, with choices that suit its size.
+
+    What `arbora.cluster` does in one call, as an estimator: it also keeps the similarity it built, so that new points
+    can be placed, the search continued and the result judged on the same footing.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Clusters of `labels_` and, unless it is asked for another number, of `predict`.
+    metric : {"cosine", "euclidean"}
+        How vectors are compared.
+    similarity : {"auto", "knn", "cosine"}
+        For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
+        refuses what may not be vectors: rows of probabilities, which `arbora.L2H` is for, and square matrices.
+    n_neighbors : int
+        Neighbors of each point in the graph.
+    directed : {"sum", "max", "mean"}, optional
+        How the two directions of an edge become one in a graph that is not symmetric.
+    n_perturbations : int, optional
+        Times the tree is perturbed at random and improved again; by default 8 for up to 2,000 points, down to none
+        above 30,000.
+    max_seconds : float, optional
+        Time budget of the refinement.
+    n_jobs : int, optional
+        Threads; by default all cores. No result depends on it.
+    random_state : int, RandomState, Generator or None
+        Seed.
+    verbose : bool
+        Show progress and print the report, on standard error.
+    checkpoint : path, optional
+        Folder in which finished steps of the search are saved; the same fit resumes from them.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        Binary, with heights, and with the names that came with the data.
+    labels_ : ndarray of int64, shape (n_points,)
+        Cluster of each point.
+    similarity_ : similarity
+        What the tree was built by.
+    report_ : ClusterReport
+        Costs before and after the search, and the time of each stage.
+    n_features_in_ : int
+        Length of the vectors, where vectors were given.
+    feature_names_in_ : ndarray of str
+        Their names, where a frame was given.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> model = ab.TreeClustering(n_clusters=3, random_state=0).fit(X[::2])
+    >>> model.tree_
+    Tree(n_leaves=75, n_internal=74, binary)
+    >>> model.predict(X[1::2]).shape
+    (75,)
+    >>> model.report_.cost_after <= model.report_.cost_before
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        metric: Metric = "cosine",
+        similarity: SimilarityKind = "auto",
+        n_neighbors: int = N_NEIGHBORS,
+        directed: Direction | None = None,
+        n_perturbations: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+        checkpoint: PathLike | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.similarity = similarity
+        self.n_neighbors = n_neighbors
+        self.directed = directed
+        self.n_perturbations = n_perturbations
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+
+    tree_: Tree
+    labels_: Ints
+    similarity_: Similarity
+    report_: ClusterReport
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> TreeClustering:
+        """Build the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), frame, sparse matrix, graph, tuple of edges or similarity
+            As for `arbora.cluster`.
+        y : ignored
+        """
+        options = self._options()
+        options.check()
+        given = read_input(X, self.similarity, self.directed, argument="X")
+        self._note_features(X, given)
+        n_points = given.values.shape[0] if given.kind == "vectors" else given.values.n_points
+        check_n_clusters(self.n_clusters, n_points)
+        with FitProgress(self, _N_STAGES, unit="stage") as progress:
+            built = build(given, options, _by_stages(progress))
+        self.similarity_, self.report_ = built.similarity, built.report
+        self._given = given.kind
+        return self._with_tree(built.tree)
+
+    def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
+        """Cluster of new points: that of their best place in the tree, which stays as it is.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            Vectors like those of `fit`. After a fit on a graph or on similarities, similarities instead: shape
+            (m, n_points), one row per new point.
+        n_clusters : int, optional
+            Another number of clusters than that of the model.
+        """
+        check_is_fitted(self)
+        wanted = self.n_clusters if n_clusters is None else n_clusters
+        wanted = check_n_clusters(wanted, self.tree_.n_leaves)
+        rows = self._new_rows(X)
+        return predict(self.tree_, self.similarity_, rows, n_clusters=wanted, n_jobs=self.n_jobs)
+
+    def refine(
+        self,
+        objective: Objective = "dasgupta",
+        *,
+        max_sweeps: int = 100,
+        n_perturbations: int = 0,
+        max_seconds: float | None = None,
+        must_link: Sequence[tuple[int, int]] | None = None,
+        cannot_link: Sequence[tuple[int, int]] | None = None,
+        keep_subtrees: Sequence[int] | None = None,
+        keep_top: int | None = None,
+        progress: ProgressCallback | None = None,
+        checkpoint: PathLike | None = None,
+    ) -> TreeClustering:
+        """Continue the search on the same similarity; parameters as in `arbora.refine`.
+
+        Sets `tree_`, `labels_` and the report's cost.
+        """
+        check_is_fitted(self)
+        heard = None if progress is None else lambda stage, share: progress(stage, share, 1.0)
+        tree = refine(
+            self.tree_,
+            self.similarity_,
+            objective,
+            max_sweeps=max_sweeps,
+            restarts=n_perturbations,
+            max_seconds=max_seconds,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            keep_subtrees=keep_subtrees,
+            keep_top=keep_top,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+            progress=heard,
+            checkpoint=checkpoint,
+        )
+        self.report_ = self.report_.after(tree, self.similarity_)
+        return self._with_tree(tree)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _options(self) -> Options:
+        given = self.get_params(deep=False)
+        return Options(**{name: value for name, value in given.items() if name != "n_clusters"})
+
+    def _with_tree(self, tree: Tree) -> TreeClustering:
+        self.tree_ = tree
+        n_clusters = check_n_clusters(self.n_clusters, tree.n_leaves)
+        self.labels_ = tree.cut(n_clusters=n_clusters)
+        return self
+
+    def _note_features(self, X: Any, given: Input) -> None:
+        """Set `n_features_in_` and `feature_names_in_` where there are features; forget those of an earlier fit."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+        if given.kind == "vectors":
+            validate_data(self, _with_column_names(X, given.values), skip_check_array=True)
+
+    def _new_rows(self, X: Any) -> Any:
+        rows = new_rows(X)
+        if self._given == "vectors":
+            validate_data(self, _with_column_names(X, rows), reset=False, skip_check_array=True)
+        return rows
+
+
+def _with_column_names(X: Any, rows: Any) -> Any:
+    """The frame where each column is one feature, so that scikit-learn reads their names; else the rows."""
+    shape = getattr(X, "shape", None)
+    return X if hasattr(X, "columns") and shape is not None and tuple(shape) == rows.shape else rows
+
+
+def _by_stages(progress: FitProgress) -> ProgressCallback:
+    """Each finished stage is a step for scikit-learn's callbacks."""
+    finished: list[str] = []
+
+    def report(stage: str, done: float, total: float | None) -> None:
+        if total is not None and done >= total and stage not in finished:
+            finished.append(stage)
+            progress.step(len(finished))
+
+    return report
