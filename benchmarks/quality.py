@@ -1,7 +1,7 @@
 """How good the trees are: Dasgupta's cost, TSD and purity beside the papers' figures and other libraries.
 
     python benchmarks/quality.py                # everything; about half an hour on two cores
-    python benchmarks/quality.py --quick        # small data, few restarts
+    python benchmarks/quality.py --quick        # small data, few perturbations
     python benchmarks/quality.py --only graphs  # vectors, graphs, tsd, purity or dblp
 
 Needs the published data sets (ARBORA_DATA). Papers' figures come from targets.csv beside that folder, where it
@@ -65,7 +65,7 @@ def hyphc_similarity(name):
     return ab.similarity.cosine((X - X.mean(axis=0)) / X.std(axis=0))
 
 
-def compare_vectors(restarts):
+def compare_vectors(n_perturbations):
     """Ordered pairs, as HypHC's Table 1 counts them: twice our cost."""
     print("\nDasgupta cost over ordered pairs, HypHC's recipe (lower is better)")
     for name in VECTORS:
@@ -74,18 +74,25 @@ def compare_vectors(restarts):
         matrix = ab.similarity.dense(np.clip(similarity.pairs(*np.indices((n, n))), 0, 1))
         start = ab.linkage(matrix, "average")
         refined, seconds = timed(lambda start=start, s=similarity: ab.refine(start, s))
-        best, more = timed(lambda t=refined, s=similarity: ab.refine(t, s, restarts=restarts, random_state=0))
+        best, more = timed(
+            lambda t=refined, s=similarity: ab.refine(t, s, n_perturbations=n_perturbations, random_state=0)
+        )
         cost = {t: 2 * ab.metrics.dasgupta_cost(t, similarity) for t in (start, refined, best)}
         row = {
             "data": name,
             "HypHC printed": printed("hyphc", "1", name, "HypHC"),
             "average linkage": cost[start],
         }
-        row |= {"refine": cost[refined], "cpu s": seconds, "with restarts": cost[best], "more cpu s": more}
+        row |= {
+            "refine": cost[refined],
+            "cpu s": seconds,
+            "with perturbations": cost[best],
+            "more cpu s": more,
+        }
         yield show(row)
 
 
-def compare_graphs(restarts, names=fph_graphs.SMALL):
+def compare_graphs(n_perturbations, names=fph_graphs.SMALL):
     """FPH's weights and normalization."""
     print("\nDasgupta cost at 512 internal nodes, FPH's weights (lower is better)")
     for name in names:
@@ -93,7 +100,9 @@ def compare_graphs(restarts, names=fph_graphs.SMALL):
         start, linking = timed(lambda g=graph: ab.linkage(g, "average"))
         full, seconds = timed(lambda t=start, g=graph: ab.refine(t, g))
         best, more = timed(
-            lambda t=start, g=graph: ab.refine(t, g, n_internal=512, restarts=restarts, random_state=0)
+            lambda t=start, g=graph: ab.refine(
+                t, g, n_internal=512, n_perturbations=n_perturbations, random_state=0
+            )
         )
         row = {"data": name, "FPH printed": printed("fph", "1", name, "FPH")}
         row |= {"average linkage": normal(start.compress(512, graph), graph), "cpu s": linking}
@@ -106,13 +115,15 @@ def normal(tree, graph):
     return float(ab.metrics.dasgupta_cost(tree, graph, normalize=True))
 
 
-def compare_tsd(restarts):
+def compare_tsd(n_perturbations):
     print("\nTree sampling divergence at 512 internal nodes, % of the mutual information (higher is better)")
     for name in fph_graphs.SMALL:
         graph = fph_graphs.load_graph(name)
         start = ab.linkage(graph, "average")
         best, seconds = timed(
-            lambda t=start, g=graph: ab.refine(t, g, "tsd", n_internal=512, restarts=restarts, random_state=0)
+            lambda t=start, g=graph: ab.refine(
+                t, g, "tsd", n_internal=512, n_perturbations=n_perturbations, random_state=0
+            )
         )
         tsd = [
             100 * ab.metrics.tree_sampling_divergence(t, graph)
@@ -174,7 +185,12 @@ def compile_kernels():
     cosine, graph = ab.similarity.cosine(X), ab.similarity.graph(ab.similarity.knn(X).csr.astype(np.float64))
     for similarity, objective in ((cosine, "dasgupta"), (graph, "dasgupta"), (graph, "tsd")):
         ab.refine(
-            ab.linkage(similarity, "average"), similarity, objective, restarts=2, n_internal=9, random_state=0
+            ab.linkage(similarity, "average"),
+            similarity,
+            objective,
+            n_perturbations=2,
+            n_internal=9,
+            random_state=0,
         )
 
 
@@ -188,11 +204,11 @@ def main():
     if not DATA.exists():
         raise SystemExit("The published data sets are not here: set ARBORA_DATA to their folder.")
     compile_kernels()
-    restarts = 20 if options.quick else 300
+    n_perturbations = 20 if options.quick else 300
     sections = {
-        "vectors": lambda: compare_vectors(restarts),
-        "graphs": lambda: compare_graphs(restarts),
-        "tsd": lambda: compare_tsd(restarts // 3),
+        "vectors": lambda: compare_vectors(n_perturbations),
+        "graphs": lambda: compare_graphs(n_perturbations),
+        "tsd": lambda: compare_tsd(n_perturbations // 3),
         "purity": lambda: compare_purity(options.quick),
         "dblp": lambda: compare_graphs(0, ["dblp"]),
     }

@@ -50,7 +50,7 @@ def test_refine_never_returns_a_worse_tree(kind, tree, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_restarts_the_optimum_over_all_trees_is_found(kind):
+def test_with_perturbations_the_optimum_over_all_trees_is_found(kind):
     every_tree = all_binary_trees(6)
     assert len(every_tree) == 945
     rng = np.random.default_rng(0)
@@ -58,7 +58,7 @@ def test_with_restarts_the_optimum_over_all_trees_is_found(kind):
     for _ in range(50):
         similarity = random_similarity(kind, 6, rng)
         costs = [ab.metrics.dasgupta_cost(tree, similarity) for tree in every_tree]
-        found = ab.refine(random_tree(6, rng), similarity, restarts=12, random_state=0)
+        found = ab.refine(random_tree(6, rng), similarity, n_perturbations=12, random_state=0)
         missed += ab.metrics.dasgupta_cost(found, similarity) > min(costs) + 1e-9
     assert missed == 0
 
@@ -72,9 +72,9 @@ def test_relabeled_points_give_the_same_cost(kind):
     np.fill_diagonal(W, W.max())
     W -= min(W.min(), 0)
     tree = random_tree(n, rng)
-    one = ab.refine(tree, ab.similarity.dense(W), restarts=20, random_state=0)
+    one = ab.refine(tree, ab.similarity.dense(W), n_perturbations=20, random_state=0)
     other = ab.refine(
-        tree.restrict(order), ab.similarity.dense(W[np.ix_(order, order)]), restarts=20, random_state=0
+        tree.restrict(order), ab.similarity.dense(W[np.ix_(order, order)]), n_perturbations=20, random_state=0
     )
     costs = [
         ab.metrics.dasgupta_cost(t, ab.similarity.dense(w))
@@ -87,18 +87,20 @@ def test_the_same_seed_gives_the_same_tree():
     rng = np.random.default_rng(2)
     graph = random_similarity("graph", 60, rng)
     tree = random_tree(60, rng)
-    one, other = (ab.refine(tree, graph, restarts=3, random_state=7) for _ in range(2))
+    one, other = (ab.refine(tree, graph, n_perturbations=3, random_state=7) for _ in range(2))
     assert one == other
 
 
 @pytest.mark.parametrize("objective", ["dasgupta", "tsd"])
-def test_at_most_n_internal_nodes_remain_and_restarts_only_help(objective):
+def test_at_most_n_internal_nodes_remain_and_perturbations_only_help(objective):
     rng = np.random.default_rng(3)
     graph = random_similarity("graph", 80, rng)
     tree = random_tree(80, rng)
     costs = []
-    for restarts in (0, 8):
-        found = ab.refine(tree, graph, objective, n_internal=20, restarts=restarts, random_state=0)
+    for n_perturbations in (0, 8):
+        found = ab.refine(
+            tree, graph, objective, n_internal=20, n_perturbations=n_perturbations, random_state=0
+        )
         assert found.n_internal <= 20
         costs.append(GraphEngine(graph, objective).costs(found).sum())
     assert costs[1] <= costs[0]
@@ -109,8 +111,8 @@ def test_a_weighted_point_counts_as_many_in_every_size():
     graph = random_similarity("graph", 30, rng)
     weights = rng.integers(1, 9, 30).astype(float)
     tree = random_tree(30, rng)
-    found = ab.refine(tree, graph, sample_weight=weights, restarts=4, random_state=0)
-    plain = ab.refine(tree, graph, restarts=4, random_state=0)
+    found = ab.refine(tree, graph, sample_weight=weights, n_perturbations=4, random_state=0)
+    plain = ab.refine(tree, graph, n_perturbations=4, random_state=0)
     cost = {t: ab.metrics.dasgupta_cost(t, graph, sample_weight=weights) for t in (found, plain)}
     assert cost[found] < cost[plain]
 
@@ -185,10 +187,10 @@ def test_small_and_degenerate_inputs():
     nothing = ab.similarity.graph(sp.csr_array((6, 6)))
     assert ab.refine(random_tree(6, np.random.default_rng(0)), nothing).n_leaves == 6
     same = ab.similarity.cosine(np.ones((9, 2)))
-    assert ab.refine(random_tree(9, np.random.default_rng(0)), same, restarts=2).is_binary
+    assert ab.refine(random_tree(9, np.random.default_rng(0)), same, n_perturbations=2).is_binary
 
 
-def test_time_budget_ends_the_restarts():
+def test_time_budget_ends_the_perturbations():
     rng = np.random.default_rng(8)
     found = ab.refine(
         random_tree(50, rng), random_similarity("graph", 50, rng), max_seconds=0.2, random_state=0
@@ -211,16 +213,17 @@ def test_ctrl_c_returns_the_best_tree_so_far(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"objective": "modularity"}, "objective must be one of"),
-        ({"n_internal": 0}, "n_internal must be a whole number"),
-        ({"restarts": -1}, "restarts must be a whole number, 0 or more"),
+        ({"objective": "modularity"}, "objective must be one of 'dasgupta', 'tsd'"),
+        ({"n_internal": 0}, "n_internal must be at least 1"),
+        ({"n_perturbations": -1}, "n_perturbations must be at least 0"),
         ({"sample_weight": [1.0, 2.0]}, "sample_weight must hold 5 positive numbers"),
         ({"objective": "tsd", "sample_weight": np.ones(5)}, "does not apply to objective='tsd'"),
         ({"must_link": [(0, 9)]}, r"must_link must name leaves in \[0, 5\)"),
         ({"must_link": [(0, 1, 2)]}, "must_link must be pairs"),
-        ({"cannot_link": [(2, 2)]}, "parts leaf 2 from itself"),
+        ({"cannot_link": [(2, 2)]}, "separates leaf 2 from itself"),
         ({"n_internal": 2, "must_link": [(0, 1)]}, "cannot be combined"),
-        ({"keep_subtrees": [99]}, "node must lie in"),
+        ({"keep_subtrees": [99]}, "a node of keep_subtrees must lie in"),
+        ({"keep_top": 6}, r"keep_top must lie in \[1, 5\]"),
     ],
 )
 def test_bad_arguments_are_named(options, message):

@@ -163,6 +163,14 @@ def drop_smallest(heap, filled, nodes):
 
 
 @inner
+def slope_of(gathered, growth):
+    """Similarity per added leaf; infinite where the sizes are too far apart to show any growth."""
+    if growth > 0.0:
+        return gathered / growth
+    return np.inf if gathered > 0.0 else 0.0
+
+
+@inner
 def steepest_rise(state, work, root, gathered, corner, stack):
     """For each node, the most similarity per added leaf gathered by going up some way from it.
 
@@ -180,11 +188,11 @@ def steepest_rise(state, work, root, gathered, corner, stack):
         while child >= 0:
             gathered[child] = gathered[node] + state.nodes[node].cross
             best = node
-            slope = state.nodes[node].cross / (state.nodes[node].size - state.nodes[child].size)
+            slope = slope_of(state.nodes[node].cross, state.nodes[node].size - state.nodes[child].size)
             while corner[best] != best:
                 further = corner[best]
-                other = (gathered[child] - gathered[further]) / (
-                    state.nodes[further].size - state.nodes[child].size
+                other = slope_of(
+                    gathered[child] - gathered[further], state.nodes[further].size - state.nodes[child].size
                 )
                 if other < slope:
                     break

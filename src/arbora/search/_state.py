@@ -90,14 +90,19 @@ def make_state(
     objective: int,
     *,
     self_loops: np.ndarray | None = None,
+    own: np.ndarray | None = None,
     n_internal: int | None = None,
 ) -> State:
-    """A changeable copy of a tree with room for the internal nodes it may come to have."""
+    """A changeable copy of a tree with room for the internal nodes it may come to have.
+
+    `own` is what each leaf's pair with itself adds to its parent's spread, by default as if leaves were points.
+    """
     n = tree.n_leaves
     # one node more than a binary tree: a move takes its new node before it gives the old one back
     room = max(tree.n_nodes, 2 * n - 1) + 1
     loops = np.zeros(n) if self_loops is None else self_loops
-    own = 0.5 * leaf_size**2 if objective == TSD else np.zeros(n)
+    if own is None:
+        own = 0.5 * leaf_size**2 if objective == TSD else np.zeros(n)
     nodes = empty_nodes(room)
     fill_nodes(nodes, tree.parent, n, leaf_size, own)
     nodes["cross"][n : tree.n_nodes] = cross

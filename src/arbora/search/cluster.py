@@ -28,9 +28,9 @@ from arbora.search.inputs import (
     compare,
     read_input,
 )
+from arbora.search.perturb import LARGE
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport, report_on
-from arbora.search.restarts import LARGE
 from arbora.similarity import KnnSimilarity, Similarity
 from arbora.tree import Tree
 
@@ -209,7 +209,7 @@ def _refined(first: Tree, compared: Similarity, options: Options, update: Callab
     return refine(
         first,
         compared,
-        restarts=options.perturbations_for(first.n_leaves),
+        n_perturbations=options.perturbations_for(first.n_leaves),
         max_sweeps=_MAX_SWEEPS if first.n_leaves < LARGE else 1,
         max_seconds=options.max_seconds,
         n_jobs=count_threads(options.n_jobs),

@@ -21,10 +21,12 @@ from arbora.tree._edit_kernels import DASGUPTA as DASGUPTA_LOSS
 from arbora.tree._edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
 from arbora.tree._edit_kernels import contract_greedily, contraction_losses
 
-FEWEST_DOUBLED = (
-    3  # edges or points that a perturbation counts double, by expectation, however small its share
-)
-LARGEST_FILLED_MATRIX = 12_000  # points whose n x n similarities a search may hold as a graph
+# edges or points that a perturbation counts double, by expectation, however small its share
+FEWEST_DOUBLED = 3
+# points whose n x n similarities a search may hold as a graph
+LARGEST_FILLED_MATRIX = 12_000
+# weights whose products with sizes and with each other stay far from the ends of the floating-point range
+SAFE_WEIGHTS = (2.0**-200, 2.0**200)
 
 
 class Engine(Protocol):
@@ -53,6 +55,9 @@ class Engine(Protocol):
     def contract(self, labels: np.ndarray, n_groups: int) -> Engine:
         """The engine whose points are groups of points that stay together."""
 
+    def similarity_to(self, point: int) -> np.ndarray:
+        """Similarity of each point to one of them, summed over the points that it stands for."""
+
 
 class GraphEngine:
     """Search on a sparse graph: Dasgupta's cost or tree sampling divergence."""
@@ -63,6 +68,7 @@ class GraphEngine:
         objective: str = "dasgupta",
         leaf_size: np.ndarray | None = None,
         total: float | None = None,
+        is_lone: np.ndarray | None = None,
     ) -> None:
         self.graph = graph
         self.objective = objective
@@ -70,6 +76,7 @@ class GraphEngine:
         if leaf_size is None:
             leaf_size = np.ones(graph.n_points) if self._code == DASGUPTA else graph.degrees
         self.leaf_size = np.asarray(leaf_size, dtype=np.float64)
+        self.is_lone = np.ones(graph.n_points, dtype=bool) if is_lone is None else is_lone
         csr = graph.csr
         self.total = graph.total if total is None else total
         self._arrays = gather_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total), 0.0)
@@ -82,8 +89,23 @@ class GraphEngine:
             self.leaf_size,
             self._code,
             self_loops=self.graph.self_loops,
+            own=self._own,
             n_internal=n_internal,
         )
+
+    @property
+    def _own(self) -> np.ndarray:
+        """What a leaf's pair with itself adds to its parent's spread; pairs within a group meet inside it."""
+        if self._code == DASGUPTA:
+            return np.zeros(len(self.leaf_size))
+        return np.where(self.is_lone, 0.5 * self.leaf_size**2, 0.0)
+
+    def similarity_to(self, point: int) -> np.ndarray:
+        """Similarity of each point to one of them, summed over the points that it stands for."""
+        csr, row = self.graph.csr, np.zeros(self.graph.n_points)
+        entries = slice(csr.indptr[point], csr.indptr[point + 1])
+        row[csr.indices[entries]] = csr.data[entries]
+        return row
 
     def costs(self, tree: Tree) -> np.ndarray:
         """What each node of a tree adds to the objective, smaller is better."""
@@ -101,7 +123,7 @@ class GraphEngine:
         degree = np.bincount(row, added, minlength=n)
         leaf_size = self.leaf_size if self._code == DASGUPTA else self.leaf_size + degree
         total = self.total + float(degree.sum()) / 2
-        return GraphEngine(graph, self.objective, leaf_size, total), np.unique(row[is_chosen])
+        return GraphEngine(graph, self.objective, leaf_size, total, self.is_lone), np.unique(row[is_chosen])
 
     def price_of_node(self, tree: Tree) -> float:
         """What it costs to contract the internal node that costs least."""
@@ -116,7 +138,7 @@ class GraphEngine:
         csr = sp.csr_array(self.graph.csr[leaves][:, leaves])
         csr.sort_indices()
         graph = GraphSimilarity(csr, self.graph.self_loops[leaves])
-        return GraphEngine(graph, self.objective, self.leaf_size[leaves], total=self.total)
+        return GraphEngine(graph, self.objective, self.leaf_size[leaves], self.total, self.is_lone[leaves])
 
     def contract(self, labels: np.ndarray, n_groups: int) -> GraphEngine:
         """The engine whose points are groups. Pairs within a group no longer count; a lone point's loop does."""
@@ -126,10 +148,12 @@ class GraphEngine:
         between = sp.csr_array(between - sp.diags_array(between.diagonal(), format="csr"))
         between.eliminate_zeros()
         between.sort_indices()
-        is_lone = np.bincount(labels, minlength=n_groups) == 1
-        loops = np.where(is_lone, np.bincount(labels, weights=self.graph.self_loops, minlength=n_groups), 0.0)
+        is_alone = np.bincount(labels, minlength=n_groups) == 1
+        is_lone = is_alone & (np.bincount(labels, weights=self.is_lone, minlength=n_groups) == 1)
+        loops = np.bincount(labels, weights=self.graph.self_loops, minlength=n_groups)
+        graph = GraphSimilarity(between, np.where(is_alone, loops, 0.0))
         sizes = np.bincount(labels, weights=self.leaf_size, minlength=n_groups)
-        return GraphEngine(GraphSimilarity(between, loops), self.objective, sizes, total=self.total)
+        return GraphEngine(graph, self.objective, sizes, self.total, is_lone)
 
     def improve(self, tree: Tree, budget: Budget, moves: Moves | None = None) -> Tree:
         """Move subtrees as `moves` says; by default until no single move helps."""
@@ -175,6 +199,10 @@ class FeatureEngine:
         features = self.similarity.features.copy()
         features[chosen] *= 2
         return FeatureEngine(FeatureSimilarity(features, is_non_negative=True), self.leaf_size), chosen
+
+    def similarity_to(self, point: int) -> np.ndarray:
+        """Similarity of each point to one of them, summed over the points that it stands for."""
+        return self.similarity.features @ self.similarity.features[point]
 
     def state(self, tree: Tree, n_internal: int | None = None) -> State:
         """Changeable arrays of a tree."""
@@ -242,6 +270,7 @@ def _what_contraction_sees(
     nodes = state.nodes[: tree.n_nodes]
     if objective == DASGUPTA:
         return nodes["cross"].copy(), nodes["size"].copy(), DASGUPTA_LOSS
+    total = total if total > 0 else 1.0
     return nodes["cross"] / total, nodes["spread"] / (2 * total**2), SAMPLING_LOSS
 
 
@@ -262,10 +291,24 @@ def make_engine(similarity: Similarity, objective: str, leaf_size: np.ndarray | 
     if objective not in OBJECTIVES:
         raise ValueError(f"objective must be one of {tuple(OBJECTIVES)}. Got {objective!r}.")
     if isinstance(similarity, GraphSimilarity):
-        return GraphEngine(similarity, objective, leaf_size)
+        return GraphEngine(in_safe_range(similarity), objective, leaf_size)
     if isinstance(similarity, FeatureSimilarity) and objective == "dasgupta" and similarity.is_non_negative:
         return FeatureEngine(similarity, leaf_size)
-    return GraphEngine(as_graph(similarity), objective, leaf_size)
+    return GraphEngine(in_safe_range(as_graph(similarity)), objective, leaf_size)
+
+
+def in_safe_range(graph: GraphSimilarity) -> GraphSimilarity:
+    """The graph, or where its weights are near the ends of the floating-point range, one with all of them scaled.
+
+    No comparison of trees depends on the scale. A power of two changes no digit of a weight.
+    """
+    largest = max(float(graph.csr.data.max(initial=0.0)), float(graph.self_loops.max(initial=0.0)))
+    if largest == 0 or SAFE_WEIGHTS[0] <= largest <= SAFE_WEIGHTS[1]:
+        return graph
+    exponent = -int(np.frexp(largest)[1])
+    csr = graph.csr
+    data, loops = np.ldexp(csr.data, exponent), np.ldexp(graph.self_loops, exponent)
+    return GraphSimilarity(sp.csr_array((data, csr.indices, csr.indptr), shape=csr.shape), loops)
 
 
 def as_graph(similarity: Similarity) -> GraphSimilarity:

@@ -22,9 +22,11 @@ def with_heights(tree: Tree, similarity: Similarity) -> Tree:
         tree.parent[:-1], weights=tree.sizes[:-1].astype(np.float64) ** 2, minlength=tree.n_nodes
     )
     n_pairs = (tree.sizes[n:].astype(np.float64) ** 2 - within_children[n:]) / 2
-    mean = similarity.cross(tree) / n_pairs
+    # at a node with a single child nothing meets: it stands as high as the child
+    has_pairs = n_pairs > 0
+    mean = np.divide(similarity.cross(tree), n_pairs, out=np.zeros(len(n_pairs)), where=has_pairs)
     height = np.zeros(tree.n_nodes)
     meets = mean > 0
     height[n:][meets] = 1 / mean[meets]
-    height[n:][~meets] = 2 * height.max() if meets.any() else 1.0
+    height[n:][~meets & has_pairs] = 2 * height.max() if meets.any() else 1.0
     return tree.replace(height=max_to_root(tree.parent, height))

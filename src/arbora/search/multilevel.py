@@ -104,7 +104,9 @@ def improve_blocks(
         indptr, indices, data = slice_square(csr.indptr, csr.indices, csr.data, low, high)
         inside = sp.csr_array((data, indices, indptr), shape=(high - low, high - low))
         graph = GraphSimilarity(inside, loops[low:high])
-        local = GraphEngine(graph, engine.objective, engine.leaf_size[low:high], total=engine.total)
+        local = GraphEngine(
+            graph, engine.objective, engine.leaf_size[low:high], engine.total, engine.is_lone[low:high]
+        )
         improved = local.improve(part, _Quiet(budget), moves)
         done += 1
         budget.show("blocks", done / len(nodes), f"{done} of {len(nodes)}")

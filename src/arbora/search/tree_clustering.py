@@ -183,7 +183,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             self.similarity_,
             objective,
             max_sweeps=max_sweeps,
-            restarts=n_perturbations,
+            n_perturbations=n_perturbations,
             max_seconds=max_seconds,
             must_link=must_link,
             cannot_link=cannot_link,

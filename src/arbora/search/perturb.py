@@ -1,11 +1,11 @@
-"""Improve a tree, then shake it and improve again: out of optima that no single move leaves.
+"""Improve a tree, then perturb it and improve again: out of optima that no single move leaves.
 
-A restart counts a random share of the similarities double, improves the tree for those, and then for the true
-ones (Nixon 1999 shakes phylogenies so, and calls it a ratchet). The result is fused with the best tree so far
-(`arbora.search.fuse`): what got better anywhere is kept, what got worse elsewhere is not, so that nearly every
-restart gains at first.
+A perturbation counts a random share of the similarities double, improves the tree for those, and then for the true
+ones (Nixon 1999 does this to phylogenies, and calls it a ratchet). The result is fused with the best tree so far
+(`arbora.search.fuse`): what got better anywhere is taken over, what got worse elsewhere is not, so that nearly every
+perturbation gains at first.
 
-A tree with a cap on its internal nodes is shaken at a price for nodes instead of the cap: nodes then move from
+A tree with a cap on its internal nodes is perturbed at a price for nodes instead of the cap: nodes then move from
 where they save little to where they save much, which no move at a fixed number of nodes can do.
 """
 
@@ -26,13 +26,14 @@ from arbora.search.multilevel import LOOKS, improve_by_levels
 from arbora.tree import Tree
 
 LARGE = 30_000  # leaves from which a graph is searched by levels
-SHARES = (0.3, 0.1, 0.03, 0.01)  # of the similarities that restarts count double, in turn
+# of the similarities that perturbations count double, in turn
+SHARES = (0.3, 0.1, 0.03, 0.01)
 PRICE, PRICE_SPREAD = 1.5, 0.5  # relative to the cheapest node: median and deviation (of its logarithm)
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a search goes by; `rng` is drawn from by restarts only."""
+    """What a search goes by; `rng` is drawn from by perturbations only."""
 
     engine: Engine
     budget: Budget
@@ -41,38 +42,38 @@ class Search:
     max_sweeps: int = 100
     n_jobs: int | None = None
 
-    def run(self, tree: Tree, restarts: int = 0) -> Tree:
-        """Improve, and restart as often as asked; with a deadline, until the time is up."""
+    def run(self, tree: Tree, n_perturbations: int = 0) -> Tree:
+        """Improve, and perturb as often as asked; with a deadline, until the time is up."""
         if self.n_internal is None:
             # growing leaves nodes n-ary where splitting them gains nothing; a cut should still find every number
-            return self._search(tree, restarts, None).binarize()
+            return self._search(tree, n_perturbations, None).binarize()
         with self.budget.portion(0, 0.5):  # the best capped tree is found near the best full one
-            full = self._search(tree, restarts, None, until=0.5)
+            full = self._search(tree, n_perturbations, None, until=0.5)
         with self.budget.portion(0.5, 1):
-            return self._search(self.engine.squeeze(full, self.n_internal), restarts, self.n_internal)
+            return self._search(self.engine.squeeze(full, self.n_internal), n_perturbations, self.n_internal)
 
-    def _search(self, tree: Tree, restarts: int, cap: int | None, until: float = 1.0) -> Tree:
-        """Improve and restart under a cap, `until` that share of the time is spent."""
-        rounds = restarts + 2 if restarts else 1
+    def _search(self, tree: Tree, n_perturbations: int, cap: int | None, until: float = 1.0) -> Tree:
+        """Improve and perturb under a cap, `until` that share of the time is spent."""
+        rounds = n_perturbations + 2 if n_perturbations else 1
         with self.budget.portion(0, 1 / rounds):
             best = self._improve(tree, cap)
         done = 0
-        while tree.n_leaves > 3 and self._goes_on(done < restarts, until):
+        while tree.n_leaves > 3 and self._goes_on(done < n_perturbations, until):
             taken = min(done + 1, rounds - 1)
             with self.budget.portion(taken / rounds, (taken + 1) / rounds):
-                restart = partial(self._restart, best, cap, SHARES[done % len(SHARES)])
-                best = self.budget.step(restart, self.rng)
+                step = partial(self._perturb, best, cap, SHARES[done % len(SHARES)])
+                best = self.budget.step(step, self.rng)
                 cost = abs(float(self.engine.costs(best).sum()))
-                self.budget.show(f"restart {done + 1}", 1, f"objective {cost:.6g}")
+                self.budget.show(f"perturbation {done + 1}", 1, f"objective {cost:.6g}")
             done += 1
         if done and not self.budget.is_over:
             best = self._improve(best, cap)
         return best
 
-    def _goes_on(self, has_restarts: bool, until: float) -> bool:
+    def _goes_on(self, has_more: bool, until: float) -> bool:
         if self.budget.is_timed:
             return not self.budget.is_over and self.budget.share_of_time < until
-        return not self.budget.is_over and has_restarts
+        return not self.budget.is_over and has_more
 
     def _improve(self, tree: Tree, cap: int | None) -> Tree:
         """Until no single move helps."""
@@ -84,8 +85,8 @@ class Search:
         moves = Moves(n_internal=cap, max_sweeps=self.max_sweeps)
         return self.budget.step(partial(self.engine.improve, tree, self.budget, moves), self.rng)
 
-    def _restart(self, best: Tree, cap: int | None, share: float) -> Tree:
-        """Shake the best tree, improve it, and take over what got better."""
+    def _perturb(self, best: Tree, cap: int | None, share: float) -> Tree:
+        """Perturb the best tree, improve it, and take over what got better."""
         perturbed, touched = self.engine.perturb(share, self.rng)
         price = 0.0 if cap is None else self._draw_price(best)
         shaken = self._improve_around(perturbed, best, touched, price=price, max_sweeps=1)
