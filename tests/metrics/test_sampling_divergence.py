@@ -137,9 +137,9 @@ def test_nodes_without_edges_change_nothing_but_stay_finite():
     assert 0 < tree_sampling_divergence(random_tree(12, rng), sp.csr_array(matrix)) <= 1
 
 
-def test_vectors_and_arrays_are_refused_with_what_to_do():
-    with pytest.raises(TypeError, match=r"needs a graph.*similarity.knn"):
-        tree_sampling_divergence(chain(3), ab.similarity.cosine(np.eye(3)))
+def test_negative_similarities_and_arrays_are_refused_with_what_to_do():
+    with pytest.raises(ValueError, match=r"not negative.*similarity.knn"):
+        tree_sampling_divergence(chain(3), ab.similarity.cosine([[1.0], [-1.0], [1.0]], affine=False))
     with pytest.raises(TypeError, match=r"Got ndarray"):
         tree_sampling_divergence(chain(3), np.eye(3))
     with pytest.raises(ValueError, match=r"4 points and 3 leaves"):

@@ -8,16 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arbora._base.arrays import check_finite
 from arbora._base.memory import refuse_if_too_large
 from arbora.linkages.graph import GRAPH_METHODS, graph_linkage
-from arbora.similarity import (
-    DenseSimilarity,
-    FeatureSimilarity,
-    GaussianSimilarity,
-    GraphSimilarity,
-    Similarity,
-)
-from arbora.similarity._protocol import check_finite, is_similarity
+from arbora.similarity import GraphSimilarity, Similarity
 from arbora.similarity.features import checked_vectors
 from arbora.similarity.graph import graph as graph_similarity
 from arbora.tree import Tree
@@ -26,7 +20,6 @@ METHODS = ("single", "average", "complete", "weighted", "centroid", "median", "w
 KINDS = ("auto", "vectors", "distances")
 _WITHOUT_MATRIX = ("single", "centroid", "median", "ward")  # fastcluster works on the vectors themselves
 _EUCLIDEAN_ONLY = ("centroid", "median", "ward")
-_VALUES_PER_BLOCK = 1 << 22
 _INSTEAD = (
     "Use arbora.cluster(X) or arbora.linkage(arbora.similarity.knn(X)), which need memory proportional to n; "
     "for vectors also method='ward' or 'single'."
@@ -79,13 +72,13 @@ def linkage(data: Any, method: str = "average", *, metric: str = "euclidean", ki
         return _from_distances(_condensed_of_distances(data), method)
     if sp.issparse(data) or (hasattr(data, "adj") and hasattr(data, "is_directed")):
         data = _graph_of(data)
-    if isinstance(data, GraphSimilarity):
+    if isinstance(data, Similarity) and data.csr is not None:
         return graph_linkage(data, method)
     if method == "paris":
         raise ValueError(
             'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'
         )
-    if is_similarity(data):
+    if isinstance(data, Similarity):
         return _from_distances(_condensed_of_similarity(data), method)
     vectors = checked_vectors(data, argument="data")
     if kind == "auto":
@@ -209,26 +202,14 @@ def _condensed_of_similarity(similarity: Similarity) -> NDArray[np.float64]:
     n = similarity.n_points
     _refuse_matrix_of_distances(n)
     condensed = np.empty(n * (n - 1) // 2)
-    step = max(1, _VALUES_PER_BLOCK // n)
     at = 0
-    for first in range(0, n, step):
-        rows = _rows_of(similarity, first, min(first + step, n))
-        for r, row in enumerate(rows):
-            after = n - first - r - 1
+    for points, rows in similarity.row_blocks():
+        for point, row in zip(points.tolist(), rows):
+            after = n - point - 1
             condensed[at : at + after] = row[n - after :]
             at += after
     np.subtract(max(1.0, condensed.max(initial=1.0)), condensed, out=condensed)
     return np.maximum(condensed, 0, out=condensed)
-
-
-def _rows_of(similarity: Similarity, first: int, last: int) -> NDArray[np.floating]:
-    if isinstance(similarity, DenseSimilarity):
-        return similarity.matrix[first:last]
-    if isinstance(similarity, FeatureSimilarity):
-        return np.asarray(similarity.features[first:last] @ similarity.features.T)
-    if isinstance(similarity, GaussianSimilarity):
-        return similarity.rows(first, last)
-    return similarity.pairs(np.arange(first, last)[:, None], np.arange(similarity.n_points)[None, :])
 
 
 __all__ = ["GRAPH_METHODS", "METHODS", "linkage"]

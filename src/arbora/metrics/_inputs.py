@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-
-from arbora.similarity import Similarity, graph
-from arbora.similarity._protocol import check_covers, is_similarity
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -22,26 +18,6 @@ class Labels(NamedTuple):
 
     codes: NDArray[np.int64]
     n_classes: int
-
-
-def as_similarity(sim: Any, argument: str = "sim") -> Similarity:
-    """The similarity given; a sparse matrix is a graph, but a bare array could as well hold distances."""
-    if sp.issparse(sim):
-        return graph(sim)
-    if is_similarity(sim):
-        return sim
-    raise TypeError(
-        f"{argument} must be a similarity or a sparse adjacency. Got {type(sim).__name__}. "
-        f"Wrap a matrix of similarities with arbora.similarity.dense(W), "
-        f"vectors with arbora.similarity.cosine(X)."
-    )
-
-
-def covering_similarity(sim: Any, tree: Tree) -> Similarity:
-    """The similarity given, refused unless it has one point a leaf."""
-    similarity = as_similarity(sim)
-    check_covers(similarity, tree)
-    return similarity
 
 
 def as_labels(y: ArrayLike, argument: str = "y") -> Labels:

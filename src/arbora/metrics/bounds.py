@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from arbora.errors import TooLargeError
 from arbora.metrics import _kernels as kernels
-from arbora.metrics._inputs import as_similarity, covering_similarity
 from arbora.metrics.dasgupta import dasgupta_cost
-from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity, Similarity
+from arbora.similarity import Similarity, as_similarity
+from arbora.similarity.inputs import covering_similarity
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -151,9 +151,7 @@ def wang_cost(
     >>> round(ab.metrics.wang_cost(ab.Tree([3, 3, 4, 4, -1], n_leaves=3), similarity), 6)
     1.0
     """
-    similarity = covering_similarity(sim, tree)
-    if isinstance(similarity, GraphSimilarity) and similarity.self_loops.any():
-        similarity = GraphSimilarity(similarity.csr)
+    similarity = covering_similarity(sim, tree).without_self_loops()
     weight, _ = _weights(similarity)
     separated = dasgupta_cost(tree, similarity) - 2 * weight
     if base is None:
@@ -172,7 +170,7 @@ def wang_base_cost(sim: Any, n_samples: int | None = None, random_state: Any = N
 
 def _weights(similarity: Similarity) -> tuple[float, float]:
     """Total weight of the pairs, and of the self-loops."""
-    loops = float(similarity.self_loops.sum()) if isinstance(similarity, GraphSimilarity) else 0.0
+    loops = float(similarity.self_loops.sum())
     return similarity.total - loops, loops
 
 
@@ -185,8 +183,8 @@ def _triple_sums(
         return 0.0, 0.0, (0.0, 0.0)
     if n_samples is not None:
         return _sampled_sums(similarity, n_samples, random_state)
-    if isinstance(similarity, GraphSimilarity):
-        csr = similarity.csr
+    csr = similarity.csr
+    if csr is not None:
         wedges = kernels.minimum_of_graph_wedges(csr.indptr, csr.data)
         smallest = kernels.minimum_of_triangles(csr.indptr, csr.indices, csr.data)
     else:
@@ -204,13 +202,12 @@ def _as_matrix(similarity: Similarity) -> NDArray[np.float64]:
             f"Exact bounds take n^3 / 6 triples; {n} points are more than {_MAX_EXACT_POINTS}. "
             f"Pass n_samples=, for example 1_000_000."
         )
-    if isinstance(similarity, DenseSimilarity):
+    if similarity.matrix is not None:
         return np.ascontiguousarray(similarity.matrix, dtype=np.float64)
-    if isinstance(similarity, FeatureSimilarity):
-        features = similarity.features.astype(np.float64)
-        return features @ features.T
-    points = np.arange(n)
-    return np.stack([similarity.pairs(np.full(n, i), points) for i in range(n)])
+    matrix = np.empty((n, n))
+    for points, rows in similarity.row_blocks():
+        matrix[points] = rows
+    return matrix
 
 
 def _sampled_sums(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora.metrics._inputs import covering_similarity
 from arbora.metrics.dasgupta import as_dissimilarity, pairs_meeting
-from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity
+from arbora.similarity.inputs import covering_similarity
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -55,7 +54,9 @@ def cophenetic_correlation(
         )
     sign = 1.0 if similarity is None else -1.0
     weights = (
-        as_dissimilarity(distances, tree, "distances") if similarity is None else _loopless(similarity, tree)
+        as_dissimilarity(distances, tree, "distances")
+        if similarity is None
+        else covering_similarity(similarity, tree).without_self_loops()
     )
     n_pairs = tree.n_leaves * (tree.n_leaves - 1) / 2
     meeting = pairs_meeting(tree)
@@ -65,41 +66,5 @@ def cophenetic_correlation(
     height = height - meeting @ height / n_pairs
     mean = weights.total / n_pairs
     covariance = float(height @ (weights.cross(tree) - mean * meeting))
-    spread = np.sqrt(float(meeting @ height**2) * max(sum_of_squares(weights, mean), 0.0))
+    spread = np.sqrt(float(meeting @ height**2) * max(weights.sum_of_squares(mean), 0.0))
     return sign * float(np.clip(covariance / spread, -1, 1)) if spread > 0 else float("nan")
-
-
-def _loopless(sim: Any, tree: Tree) -> Any:
-    similarity = covering_similarity(sim, tree)
-    return GraphSimilarity(similarity.csr) if isinstance(similarity, GraphSimilarity) else similarity
-
-
-def sum_of_squares(similarity: Any, mean: float) -> float:
-    """Sum over unordered pairs of (w_ij - mean)^2."""
-    n_pairs = similarity.n_points * (similarity.n_points - 1) / 2
-    if isinstance(similarity, GraphSimilarity):
-        edges = similarity.csr.data.astype(np.float64)
-        return float(((edges - mean) ** 2).sum() / 2 + mean**2 * (n_pairs - len(edges) / 2))
-    if isinstance(similarity, FeatureSimilarity):
-        return _spread_of_products(similarity.features.astype(np.float64), mean)
-    total = 0.0
-    points = np.arange(similarity.n_points)
-    for i in range(1, similarity.n_points):
-        row = (
-            similarity.matrix[i, :i]
-            if isinstance(similarity, DenseSimilarity)
-            else similarity.pairs(i, points[:i])
-        )
-        total += float(((row.astype(np.float64) - mean) ** 2).sum())
-    return total
-
-
-def _spread_of_products(features: np.ndarray, mean: float) -> float:
-    """Sum over pairs of (f_i . f_j - mean)^2 in O(n d^2): the squares sum to the squared norm of F^T F."""
-    own = np.einsum("ij,ij->i", features, features)
-    gram = features.T @ features
-    total = features.sum(axis=0)
-    squares = (float((gram**2).sum()) - float(own @ own)) / 2
-    products = (float(total @ total) - float(own.sum())) / 2
-    n_pairs = len(features) * (len(features) - 1) / 2
-    return squares - 2 * mean * products + n_pairs * mean**2

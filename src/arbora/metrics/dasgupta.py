@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arbora.metrics._inputs import covering_similarity
 from arbora.similarity import DenseSimilarity
-from arbora.similarity._protocol import is_similarity
+from arbora.similarity.inputs import covering_similarity
+from arbora.similarity.protocol import is_similarity
 from arbora.tree._kernels import sum_to_root
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.metrics import _kernels as kernels
-from arbora.metrics._inputs import covering_similarity
-from arbora.similarity import DenseSimilarity, GraphSimilarity
+from arbora.similarity import Similarity
+from arbora.similarity.inputs import covering_similarity
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -29,7 +29,8 @@ def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> 
     Parameters
     ----------
     tree : Tree
-    graph : GraphSimilarity, DenseSimilarity or sparse adjacency
+    graph : Similarity or sparse adjacency
+        Must not be negative.
     normalize : bool
         Divide by the mutual information: the share that the tree retains, between 0 and 1.
 
@@ -52,7 +53,8 @@ def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> 
     0.0653
     """
     similarity = covering_similarity(graph, tree)
-    degrees, total = _degrees(similarity), similarity.total
+    _refuse_negative(similarity)
+    degrees, total = similarity.degrees, similarity.total
     if total <= 0:
         return float("nan")
     node_law = degrees / degrees.sum()
@@ -66,21 +68,19 @@ def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> 
     return divergence / information if information > 0 else float("nan")
 
 
-def edge_information(similarity: Any) -> float:
+def edge_information(similarity: Similarity) -> float:
     """Mutual information, in nats, of the two ends of a random edge."""
-    degrees, total = _degrees(similarity), similarity.total
+    degrees, total = similarity.degrees, similarity.total
     log_node_law = np.zeros(similarity.n_points)
     np.log(degrees / degrees.sum(), out=log_node_law, where=degrees > 0)
-    if isinstance(similarity, GraphSimilarity):
-        csr = similarity.csr
-        rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-        edges = _information(csr.data, 2 * total, log_node_law[rows] + log_node_law[csr.indices])
-        return edges + _information(similarity.self_loops, total, 2 * log_node_law)
-    information = 0.0
-    for i in range(similarity.n_points):  # a row at a time: no second matrix
-        row = similarity.matrix[i].copy()
-        row[i] = 0
-        information += _information(row, 2 * total, log_node_law[i] + log_node_law)
+    information = _information(similarity.self_loops, total, 2 * log_node_law)
+    csr = similarity.csr
+    if csr is not None:
+        ends = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+        return information + _information(csr.data, 2 * total, log_node_law[ends] + log_node_law[csr.indices])
+    for points, rows in similarity.row_blocks():
+        rows[np.arange(len(points)), points] = 0
+        information += _information(rows, 2 * total, log_node_law[points, None] + log_node_law)
     return information
 
 
@@ -90,12 +90,9 @@ def _information(weights: NDArray[np.floating], total: float, log_independent: N
     return float(law @ (np.log(law) - log_independent[drawn]))
 
 
-def _degrees(similarity: Any) -> NDArray[np.float64]:
-    if isinstance(similarity, GraphSimilarity):
-        return similarity.degrees
-    if isinstance(similarity, DenseSimilarity):
-        return similarity.matrix.sum(axis=1, dtype=np.float64) - np.diagonal(similarity.matrix)
-    raise TypeError(
-        f"tree_sampling_divergence needs a graph or a dense matrix. Got {type(similarity).__name__}. "
-        f"Build a nearest-neighbor graph of vectors with arbora.similarity.knn(X)."
-    )
+def _refuse_negative(similarity: Similarity) -> None:
+    if not similarity.is_non_negative:
+        raise ValueError(
+            "tree_sampling_divergence needs similarities that are not negative: they are the probabilities of edges. "
+            "Build a nearest-neighbor graph of vectors with arbora.similarity.knn(X)."
+        )

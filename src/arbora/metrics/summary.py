@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from arbora.metrics._inputs import covering_similarity
 from arbora.metrics.bounds import dasgupta_bounds, wang_cost
 from arbora.metrics.cophenetic import cophenetic_correlation
 from arbora.metrics.dasgupta import dasgupta_cost, moseley_wang_revenue
@@ -14,13 +13,15 @@ from arbora.metrics.levels import level_scores, named_levels
 from arbora.metrics.purity import dendrogram_purity, least_hierarchical_distance
 from arbora.metrics.sampling_divergence import tree_sampling_divergence
 from arbora.metrics.table import HIGHER, LOWER, Scores
-from arbora.similarity import DenseSimilarity, GraphSimilarity
+from arbora.similarity.inputs import covering_similarity
 
 if TYPE_CHECKING:
+    from arbora.similarity import Similarity
     from arbora.tree import Tree
 
 _MAX_POINTS_FOR_BOUNDS = 2000  # about a second; a larger set is bounded on request
 _MAX_EDGES_FOR_BOUNDS = 1_000_000
+_MAX_POINTS_FOR_INFORMATION = 10_000  # whose pairs are passed through one by one
 
 _LOWER_IS_BETTER = {
     "dasgupta_cost",
@@ -46,8 +47,8 @@ def score(
     ----------
     tree : Tree
     similarity : Similarity or sparse adjacency, optional
-        Gives Dasgupta's cost (also normalized), Moseley and Wang's revenue, for graphs and matrices TSD, and
-        with bounds Wang's ratio and where the cost lies between its bounds.
+        Gives Dasgupta's cost (also normalized), Moseley and Wang's revenue, TSD (for graphs, and up to 10,000
+        points otherwise), and with bounds Wang's ratio and where the cost lies between its bounds.
     y : labels, optional
         One level or several, as in `level_scores`. Gives dendrogram purity, and NMI, ARI and accuracy at the
         cut with as many clusters as classes; for several levels, each with the level's name.
@@ -106,7 +107,7 @@ def _internal_scores(tree: Tree, sim: Any, bounds: bool | None) -> dict[str, flo
     }
     if bounds if bounds is not None else _bounds_are_quick(similarity):
         values |= _bound_scores(tree, similarity, values["dasgupta_cost"])
-    if isinstance(similarity, (DenseSimilarity, GraphSimilarity)):
+    if _information_is_quick(similarity) and similarity.is_non_negative:
         values["tree_sampling_divergence"] = tree_sampling_divergence(tree, similarity)
     return values
 
@@ -118,10 +119,14 @@ def _bound_scores(tree: Tree, similarity: Any, cost: float) -> dict[str, float]:
     return {"wang_cost": ratio, "share_of_bounds": share}
 
 
-def _bounds_are_quick(similarity: Any) -> bool:
-    if isinstance(similarity, GraphSimilarity):
-        return similarity.n_edges <= _MAX_EDGES_FOR_BOUNDS
+def _bounds_are_quick(similarity: Similarity) -> bool:
+    if similarity.csr is not None:
+        return similarity.csr.nnz <= 2 * _MAX_EDGES_FOR_BOUNDS
     return similarity.n_points <= _MAX_POINTS_FOR_BOUNDS
+
+
+def _information_is_quick(similarity: Similarity) -> bool:
+    return similarity.csr is not None or similarity.n_points <= _MAX_POINTS_FOR_INFORMATION
 
 
 def _external_scores(tree: Tree, y: Any, leaf_of_point: ArrayLike | None) -> dict[str, float]:

@@ -6,12 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from arbora.similarity.graph import GraphSimilarity, graph
+from arbora.similarity.protocol import is_similarity
 
 
 def looks_like_graph(X) -> bool:
     """Whether X is a graph as it stands: sparse square, networkx, edge tuple or similarity."""
-    if isinstance(X, (GraphSimilarity, tuple)):
-        return True
+    if is_similarity(X) or isinstance(X, tuple):
+        return isinstance(X, tuple) or X.csr is not None
     if sp.issparse(X):
         return X.shape[0] == X.shape[1]
     return hasattr(X, "adj") and hasattr(X, "is_directed")
@@ -23,9 +24,7 @@ def read_graph(X, directed: str = "sum") -> GraphSimilarity:
     An asymmetric adjacency (or a directed networkx graph) is joined by `directed`: by default the weights of
     i -> j and j -> i are added, so that a reciprocated edge counts twice, as in the paper.
     """
-    if isinstance(X, GraphSimilarity):
-        return X
-    if isinstance(X, tuple):
+    if is_similarity(X) or isinstance(X, tuple):
         return graph(X)
     adjacency = X if sp.issparse(X) else _from_networkx(X)
     adjacency = sp.csr_array(adjacency)

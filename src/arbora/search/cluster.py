@@ -31,7 +31,7 @@ from arbora.search.inputs import (
 from arbora.search.perturb import LARGE
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport, report_on
-from arbora.similarity import KnnSimilarity, Similarity
+from arbora.similarity import Similarity
 from arbora.tree import Tree
 
 # Perturbations of the search for up to this many points; none beyond.
@@ -194,7 +194,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
         first = linkage(compared, "average")
     with _Timed(seconds, "refine", heard) as stage:
         tree = _refined(first, compared, options, stage.update)
-    if given.kind == "vectors" and isinstance(compared, KnnSimilarity):
+    if given.kind == "vectors" and compared.csr is not None:
         with _Timed(seconds, "components", heard):
             tree = join_components(tree, compared, given.vectors, options.metric)
     if given.names is not None:

@@ -14,7 +14,7 @@ from arbora.search import _graph_kernels as graph_kernels
 from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, node_costs, to_tree
 from arbora.search.budget import Budget
 from arbora.search.moves import Moves
-from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity, Similarity
+from arbora.similarity import FeatureSimilarity, GraphSimilarity, Similarity
 from arbora.tree import Tree
 from arbora.tree._edit import keep_internal
 from arbora.tree._edit_kernels import DASGUPTA as DASGUPTA_LOSS
@@ -323,10 +323,9 @@ def as_graph(similarity: Similarity) -> GraphSimilarity:
             f"A search on {type(similarity).__name__} holds all n^2 similarities, and stops at "
             f"{LARGEST_FILLED_MATRIX} points. Got {n}. Use similarity.knn(X) or similarity.cosine(X)."
         )
-    if isinstance(similarity, DenseSimilarity):
-        matrix = np.array(similarity.matrix, dtype=np.float64)
-    else:
-        matrix = np.vstack([similarity.pairs(i, np.arange(n)) for i in range(n)])
+    matrix = np.empty((n, n))
+    for points, rows in similarity.row_blocks():
+        matrix[points] = rows
     lowest = matrix[~np.eye(n, dtype=bool)].min() if n > 1 else 0.0
     if lowest < 0:
         matrix -= lowest

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from arbora._base.arrays import as_matrix, as_vectors
 from arbora._base.types import RandomState
 from arbora.similarity import Similarity, cosine, graph, knn
-from arbora.similarity._protocol import is_similarity
+from arbora.similarity.protocol import is_similarity
 
 Metric: TypeAlias = Literal["cosine", "euclidean"]
 SimilarityKind: TypeAlias = Literal["auto", "knn", "cosine"]

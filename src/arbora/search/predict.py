@@ -13,8 +13,8 @@ from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _graph_kernels as graph_kernels
 from arbora.search._gather_kernels import make_work
 from arbora.search._state import DASGUPTA, make_state
-from arbora.similarity import FeatureSimilarity, Similarity
-from arbora.similarity._protocol import check_covers
+from arbora.similarity import Similarity
+from arbora.similarity.protocol import check_covers
 from arbora.tree import Tree
 
 NOWHERE = -1  # label of a new point that resembles no point of the tree
@@ -62,38 +62,21 @@ def predict(
     """
     check_covers(similarity, tree)
     workers = n_jobs if n_jobs and n_jobs > 0 else os.cpu_count() or 1
-    if isinstance(similarity, FeatureSimilarity):
-        rows = similarity.features_of(X)
+    if similarity.features is not None:
+        rows: Any = similarity.features_of(X)
         targets = _place_features(tree, similarity, rows, workers)
     else:
-        rows = _similarity_rows(similarity, X)
+        rows = similarity.query(X, n_jobs=n_jobs)
         targets = _place_rows(tree, similarity, rows, workers)
     if n_clusters is None and height is None:
         return targets
     return _labels(tree, similarity, rows, targets, {"n_clusters": n_clusters, "height": height})
 
 
-def labels_of_features(
-    tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray, n_clusters: int
-) -> np.ndarray:
+def labels_of_features(tree: Tree, similarity: Similarity, rows: np.ndarray, n_clusters: int) -> np.ndarray:
     """Cluster of new points given as features."""
     targets = _place_features(tree, similarity, rows, os.cpu_count() or 1)
     return _labels(tree, similarity, rows, targets, {"n_clusters": n_clusters})
-
-
-def _similarity_rows(similarity: Similarity, X: Any) -> sp.csr_array:
-    """Similarity of new points to the old, as sparse rows."""
-    if hasattr(similarity, "query"):
-        return sp.csr_array(similarity.query(X))
-    rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(np.asarray(X, dtype=np.float64)))
-    if rows.shape[1] != similarity.n_points:
-        raise ValueError(
-            f"X must hold similarities to the {similarity.n_points} points of the tree, one row a new point. "
-            f"Got shape {rows.shape}."
-        )
-    if rows.nnz and (not np.isfinite(rows.data).all() or rows.data.min() < 0):
-        raise ValueError("X must hold finite, non-negative similarities.")
-    return rows
 
 
 def _in_threads(work_on: Any, n_rows: int, workers: int) -> None:
@@ -116,7 +99,7 @@ def _place_rows(tree: Tree, similarity: Similarity, rows: sp.csr_array, workers:
     return targets
 
 
-def _place_features(tree: Tree, similarity: FeatureSimilarity, rows: np.ndarray, workers: int) -> np.ndarray:
+def _place_features(tree: Tree, similarity: Similarity, rows: np.ndarray, workers: int) -> np.ndarray:
     state = make_state(tree, similarity.cross(tree), np.ones(tree.n_leaves), DASGUPTA)
     features = feature_kernels.make_features(
         similarity.features, np.ones(tree.n_leaves), tree.parent, len(state.nodes)
@@ -149,7 +132,7 @@ def _labels(
     member = sp.csr_array(
         (np.ones(tree.n_leaves), (np.arange(tree.n_leaves), labels)), shape=(tree.n_leaves, len(nodes))
     )
-    if isinstance(similarity, FeatureSimilarity):
+    if similarity.features is not None:
         weight = rows[above] @ (member.T @ similarity.features).T
     else:
         weight = (rows[above] @ member).toarray()

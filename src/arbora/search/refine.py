@@ -13,7 +13,6 @@ from arbora._base.params import check_choice, check_whole
 from arbora._base.random import is_reproducible, seed_of
 from arbora._base.types import Floats, Objective, PathLike, RandomState
 from arbora.metrics import dasgupta_cost
-from arbora.metrics._inputs import as_similarity
 from arbora.search._state import OBJECTIVES
 from arbora.search.budget import Budget, Report
 from arbora.search.constraints import Links, check_links
@@ -22,7 +21,7 @@ from arbora.search.heights import with_heights
 from arbora.search.parts import Kept, Part, search_parts
 from arbora.search.perturb import Search
 from arbora.search.steps import Steps, identity_of
-from arbora.similarity import Similarity
+from arbora.similarity import Similarity, as_similarity
 from arbora.tree import Tree
 
 

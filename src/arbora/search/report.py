@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
-from arbora.similarity import GraphSimilarity, Similarity
+from arbora.similarity import Similarity
 from arbora.tree import Tree
 
 _SAMPLED_TRIPLES = 200_000
@@ -52,7 +52,7 @@ class ClusterReport:
         compared = self._compared
         if compared is None or compared.n_points < 3 or compared.total <= 0:
             return self.cost_after, self.cost_after
-        is_exact = isinstance(compared, GraphSimilarity) or compared.n_points <= _EXACT_BOUNDS_UP_TO
+        is_exact = compared.csr is not None or compared.n_points <= _EXACT_BOUNDS_UP_TO
         n_samples = None if is_exact else _SAMPLED_TRIPLES
         lower, upper = dasgupta_bounds(
             compared, n_samples=n_samples, random_state=random_state, normalize=True

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.checkpoint import identity_of as identity_of_parts
 from arbora._base.files import read_archive, write_archive, write_whole
 from arbora.errors import FormatError
 from arbora.tree import Tree
@@ -83,11 +84,8 @@ def identity_of(*parts: Any) -> str:
 def _values_of(part: Any) -> list[Any]:
     if isinstance(part, Tree):
         return [part.parent]
-    if hasattr(part, "csr"):
-        return [part.csr.indptr, part.csr.indices, part.csr.data, part.self_loops]
-    for name in ("features", "matrix", "X"):  # what the other kinds of similarity are made of
-        if hasattr(part, name):
-            return [np.asarray(getattr(part, name)), getattr(part, "scale", None)]
+    if callable(getattr(part, "identity", None)):
+        return [identity_of_parts(part=part)]
     return [part]
 
 

@@ -1,11 +1,12 @@
 """What "alike" means: dense matrix, inner-product features, sparse graph, nearest neighbors, Gaussian kernel."""
 
-from arbora.similarity._protocol import Similarity
 from arbora.similarity.dense import DenseSimilarity, dense
 from arbora.similarity.features import FeatureSimilarity, cosine
 from arbora.similarity.gaussian import GaussianSimilarity, gaussian
 from arbora.similarity.graph import GraphSimilarity, graph
+from arbora.similarity.inputs import as_similarity
 from arbora.similarity.knn import KnnSimilarity, knn
+from arbora.similarity.protocol import Similarity
 
 __all__ = [
     "DenseSimilarity",
@@ -14,6 +15,7 @@ __all__ = [
     "GraphSimilarity",
     "KnnSimilarity",
     "Similarity",
+    "as_similarity",
     "cosine",
     "dense",
     "gaussian",

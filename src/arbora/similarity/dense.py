@@ -7,18 +7,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.arrays import check_finite
+from arbora._base.types import AnyFloats, Floats
 from arbora.similarity import _kernels as kernels
-from arbora.similarity._protocol import check_covers, check_finite, check_pair_arrays
+from arbora.similarity.protocol import (
+    Similarity,
+    check_covers,
+    check_pair_arrays,
+    check_points,
+    check_vectors_of_points,
+    names_of_subset,
+)
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
 
-class DenseSimilarity:
-    """Similarity from a symmetric matrix; build it with `arbora.similarity.dense`."""
+class DenseSimilarity(Similarity):
+    """Similarity from a symmetric matrix; build it with `arbora.similarity.dense`.
 
-    def __init__(self, matrix: NDArray[np.floating]) -> None:
+    Attributes
+    ----------
+    matrix : ndarray of float, shape (n_points, n_points)
+        The diagonal means nothing.
+    names : list of str or None
+        Names of the points.
+    """
+
+    matrix: AnyFloats
+
+    def __init__(self, matrix: AnyFloats, names: list[str] | None = None) -> None:
         self.matrix = matrix
+        self.names = names
 
     @property
     def n_points(self) -> int:
@@ -28,24 +48,46 @@ class DenseSimilarity:
     def total(self) -> float:
         return float(self.matrix.sum(dtype=np.float64) - np.trace(self.matrix, dtype=np.float64)) / 2
 
-    def pairs(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+    @property
+    def degrees(self) -> Floats:
+        return np.asarray(self.matrix.sum(axis=1, dtype=np.float64) - np.diagonal(self.matrix))
+
+    @property
+    def is_non_negative(self) -> bool:
+        return bool((self.matrix >= 0).all()) or super().is_non_negative
+
+    def pairs(self, i: ArrayLike, j: ArrayLike) -> Floats:
         """Similarity of given pairs."""
         left, right = check_pair_arrays(i, j, self.n_points)
         return self.matrix[left, right].astype(np.float64)
 
-    def cross(self, tree: Tree) -> NDArray[np.float64]:
+    def rows(self, i: ArrayLike) -> Floats:
+        """Similarity of the points i to all points."""
+        return self.matrix[check_points(i, self.n_points)].astype(np.float64, copy=False)
+
+    def multiply(self, x: ArrayLike) -> Floats:
+        """Sum over j ≠ i of similarity(i, j) x[j]."""
+        vectors = check_vectors_of_points(x, self.n_points)
+        own = np.diagonal(self.matrix).reshape(-1, *[1] * (vectors.ndim - 1))
+        return np.asarray(self.matrix @ vectors - own * vectors, dtype=np.float64)
+
+    def cross(self, tree: Tree) -> Floats:
         """Similarity that meets at each internal node. O(n^2)."""
         check_covers(self, tree)
-        return kernels.cross_of_matrix(
+        cross: Floats = kernels.cross_of_matrix(
             self.matrix, tree.leaf_order, tree.neighbor_lca, tree.n_leaves, tree.n_internal
         )
+        return cross
 
-    def identity(self) -> tuple[Any, ...]:
-        """What the similarities are made of, for `identity_of`."""
-        return (self.matrix,)
+    def subset(self, points: ArrayLike) -> DenseSimilarity:
+        """The similarity of some of the points, in the given order."""
+        some = check_points(points, self.n_points)
+        matrix = np.ascontiguousarray(self.matrix[np.ix_(some, some)])
+        return DenseSimilarity(matrix, names_of_subset(self.names, some))
 
-    def __repr__(self) -> str:
-        return f"DenseSimilarity(n_points={self.n_points})"
+    def identity(self) -> dict[str, Any]:
+        """What decides the similarity, for `identity_of`."""
+        return {"matrix": self.matrix}
 
 
 def dense(W: ArrayLike) -> DenseSimilarity:

@@ -8,8 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.arrays import check_finite
+from arbora._base.types import AnyFloats, Floats
 from arbora.similarity import _kernels as kernels
-from arbora.similarity._protocol import check_covers, check_finite, check_pair_arrays
+from arbora.similarity.protocol import (
+    Similarity,
+    check_covers,
+    check_pair_arrays,
+    check_points,
+    check_vectors_of_points,
+    names_of_subset,
+)
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -17,7 +26,7 @@ if TYPE_CHECKING:
 _PAIRS_PER_BLOCK = 1 << 20  # values gathered at once when pairs are evaluated
 
 
-class FeatureSimilarity:
+class FeatureSimilarity(Similarity):
     """Similarity ``features[i] @ features[j]``; build it with `arbora.similarity.cosine`.
 
     Attributes
@@ -26,14 +35,28 @@ class FeatureSimilarity:
         With the affine form, the last column is the constant that turns cos into (1 + cos) / 2.
     is_non_negative : bool
         Whether no pair can have a negative similarity, which lets a search cut branches.
+    names : list of str or None
+        Names of the points.
     """
 
+    features: AnyFloats
+
     def __init__(
-        self, features: NDArray[np.floating], *, is_non_negative: bool, affine: bool = False
+        self,
+        features: AnyFloats,
+        *,
+        is_non_negative: bool,
+        affine: bool = False,
+        names: list[str] | None = None,
     ) -> None:
         self.features = features
-        self.is_non_negative = is_non_negative
+        self._is_non_negative = is_non_negative
         self.affine = affine
+        self.names = names
+
+    @property
+    def is_non_negative(self) -> bool:
+        return self._is_non_negative
 
     @property
     def n_points(self) -> int:
@@ -44,7 +67,7 @@ class FeatureSimilarity:
         sums = self.features.sum(axis=0, dtype=np.float64)
         return float(sums @ sums - np.einsum("ij,ij->", self.features, self.features, dtype=np.float64)) / 2
 
-    def pairs(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+    def pairs(self, i: ArrayLike, j: ArrayLike) -> Floats:
         """Similarity of given pairs."""
         left, right = check_pair_arrays(i, j, self.n_points)
         values = np.empty(left.size)
@@ -57,19 +80,68 @@ class FeatureSimilarity:
             )
         return values.reshape(left.shape)
 
-    def cross(self, tree: Tree) -> NDArray[np.float64]:
+    def rows(self, i: ArrayLike) -> Floats:
+        """Similarity of the points i to all points. O(m n d)."""
+        return (self.features[check_points(i, self.n_points)] @ self.features.T).astype(
+            np.float64, copy=False
+        )
+
+    def multiply(self, x: ArrayLike) -> Floats:
+        """Sum over j ≠ i of similarity(i, j) x[j]. O(n d)."""
+        vectors = check_vectors_of_points(x, self.n_points)
+        own = np.einsum("ij,ij->i", self.features, self.features, dtype=np.float64)
+        product = self.features @ (self.features.T @ vectors)
+        return np.asarray(product - own.reshape(-1, *[1] * (vectors.ndim - 1)) * vectors)
+
+    def sum_of_squares(self, center: float = 0.0) -> float:
+        """Sum over pairs of (similarity - center)², in O(n d²): the squares sum to the squared norm of F^T F."""
+        features = self.features.astype(np.float64, copy=False)
+        own = np.einsum("ij,ij->i", features, features)
+        gram = features.T @ features
+        squares = (float((gram**2).sum()) - float(own @ own)) / 2
+        n_pairs = self.n_points * (self.n_points - 1) / 2
+        return squares - 2 * center * self.total + n_pairs * center**2
+
+    def cross(self, tree: Tree) -> Floats:
         """Similarity that meets at each internal node. O(n d)."""
         check_covers(self, tree)
         sums = np.array(self.features, dtype=np.float64)
-        return kernels.cross_of_features(sums, tree.n_leaves, tree.child_offsets, tree.child_index)
+        cross: Floats = kernels.cross_of_features(sums, tree.n_leaves, tree.child_offsets, tree.child_index)
+        return cross
 
-    def features_of(self, X: Any) -> NDArray[np.floating]:
+    def subset(self, points: ArrayLike) -> FeatureSimilarity:
+        """The similarity of some of the points, in the given order."""
+        some = check_points(points, self.n_points)
+        return FeatureSimilarity(
+            self.features[some],
+            is_non_negative=self.is_non_negative,
+            affine=self.affine,
+            names=names_of_subset(self.names, some),
+        )
+
+    def features_of(self, X: Any) -> AnyFloats:
         """Features of new points, made as those of the fitted ones."""
-        return _cosine_features(X, self.affine, self.features.dtype)
+        features = _cosine_features(X, self.affine, self.features.dtype)
+        if features.shape[1] != self.features.shape[1]:
+            n_features = self.features.shape[1] - self.affine
+            raise ValueError(
+                f"X must have the {n_features} features of the fitted rows. Got {features.shape[1] - self.affine}."
+            )
+        return features
 
-    def identity(self) -> tuple[Any, ...]:
-        """What the similarities are made of, for `identity_of`."""
-        return (self.features,)
+    def query(self, X: Any, *, n_jobs: int | None = None) -> sp.csr_array:
+        """Similarity of new points to these, as sparse rows; those below 0 count as 0."""
+        new = self.features_of(X)
+        step = max(1, self.values_at_once // self.n_points)
+        blocks = [
+            sp.csr_array(np.maximum(new[first : first + step] @ self.features.T, 0).astype(np.float64))
+            for first in range(0, len(new), step)
+        ]
+        return sp.csr_array(sp.vstack(blocks))
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the similarity, for `identity_of`."""
+        return {"features": self.features, "affine": self.affine, "is_non_negative": self.is_non_negative}
 
     def __repr__(self) -> str:
         return f"FeatureSimilarity(n_points={self.n_points}, n_features={self.features.shape[1]})"

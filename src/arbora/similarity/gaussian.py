@@ -2,141 +2,200 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from arbora.similarity import _kernels as kernels
-from arbora.similarity._protocol import check_covers, check_pair_arrays
-from arbora.similarity.features import checked_vectors
+from arbora._base.arrays import as_vectors, row_names
+from arbora._base.params import check_real
+from arbora._base.random import generator
+from arbora._base.types import Floats, Ints, RandomState
+from arbora.similarity.protocol import (
+    Similarity,
+    check_pair_arrays,
+    check_points,
+    names_of_subset,
+)
 
-if TYPE_CHECKING:
-    from arbora.tree import Tree
-
-_VALUES_PER_BLOCK = 1 << 22  # similarities computed at once
 _MEDIAN_PAIRS = 100_000
+# largest error of an exponent that |x|² + |y|² - 2 xy, quicker than the differences themselves, may have
+_LARGEST_ERROR = 1e-11
 
 
-class GaussianSimilarity:
+class GaussianSimilarity(Similarity):
     """Similarity ``exp(-|x - y|^2 / (2 scale^2))``; build it with `arbora.similarity.gaussian`.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of float64, shape (n_points, n_features)
-        The points, centered.
+        The points.
     scale : float
         Standard deviation of the kernel.
+    names : list of str, optional
+        Names of the points.
     """
 
-    def __init__(self, X: NDArray[np.float64], scale: float) -> None:
+    def __init__(self, X: Floats, scale: float, names: list[str] | None = None) -> None:
         self.X = X
         self.scale = scale
-        self._squares = np.einsum("ij,ij->i", X, X)
+        self.names = names
+        # the mean, summed so that it cannot overflow: about it squares are small, and differences stay as they are
+        self._origin = (X / len(X)).sum(axis=0)
+        self._points = self._scaled(X)
+        self._squares = _squares(self._points)
 
     @property
     def n_points(self) -> int:
         return len(self.X)
 
     @property
-    def total(self) -> float:
-        inner = sum(float(block.sum()) for _, block in self._blocks(self.X, self._squares))
-        return (inner - self.n_points) / 2  # the diagonal is 1
+    def is_non_negative(self) -> bool:
+        return True
 
-    def pairs(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+    def pairs(self, i: ArrayLike, j: ArrayLike) -> Floats:
         """Similarity of given pairs."""
         left, right = check_pair_arrays(i, j, self.n_points)
         flat_left, flat_right = left.ravel(), right.ravel()
         values = np.empty(left.size)
-        step = max(1, _VALUES_PER_BLOCK // self.X.shape[1])
+        step = max(1, self.values_at_once // self.X.shape[1])
         for first in range(0, left.size, step):
-            gap = self.X[flat_left[first : first + step]] - self.X[flat_right[first : first + step]]
-            values[first : first + step] = np.einsum("ij,ij->i", gap, gap)
-        return np.exp(values / (-2 * self.scale**2)).reshape(left.shape)
-
-    def rows(self, first: int, last: int) -> NDArray[np.float64]:
-        """Similarity of points first..last-1 to all points: float64[last - first, n_points]."""
-        return self._kernel(self.X[first:last], self._squares[first:last], self.X, self._squares)
-
-    def cross(self, tree: Tree) -> NDArray[np.float64]:
-        """Similarity that meets at each internal node. O(n^2) time, a block of rows at a time."""
-        check_covers(self, tree)
-        cross = np.zeros(tree.n_internal)
-        order = tree.leaf_order
-        position = np.arange(self.n_points)
-        for first, block in self._blocks(self.X[order], self._squares[order]):
-            kernels.cross_of_rows(block, position, first, tree.neighbor_lca, tree.n_leaves, cross)
-        return cross
-
-    def _blocks(self, X: NDArray[np.float64], squares: NDArray[np.float64]) -> Any:
-        step = max(1, _VALUES_PER_BLOCK // len(X))
-        for first in range(0, len(X), step):
             part = slice(first, first + step)
-            block = self._kernel(X[part], squares[part], X, squares)
-            block[np.arange(len(block)), np.arange(first, first + len(block))] = 1.0
-            yield first, block
+            with np.errstate(over="ignore"):
+                gap = self._points[flat_left[part]] - self._points[flat_right[part]]
+            values[part] = _squares(gap)
+        return np.exp(values / -2).reshape(left.shape)
 
-    def _kernel(self, A: NDArray, squares_a: NDArray, B: NDArray, squares_b: NDArray) -> NDArray[np.float64]:
-        block = A @ B.T
-        block *= -2
-        block += squares_a[:, None]
-        block += squares_b
-        np.maximum(block, 0, out=block)  # rounding can leave a tiny negative square
-        block /= -2 * self.scale**2
+    def rows(self, i: ArrayLike) -> Floats:
+        """Similarity of the points i to all points."""
+        points = check_points(i, self.n_points)
+        rows = self._kernel(self._points[points], self._squares[points])
+        rows[np.arange(len(points)), points] = 1.0
+        return rows
+
+    def query(self, X: Any, *, n_jobs: int | None = None) -> sp.csr_array:
+        """Similarity of new points to these, as sparse rows."""
+        vectors = as_vectors(X)
+        if vectors.shape[1] != self.X.shape[1]:
+            raise ValueError(
+                f"X must have the {self.X.shape[1]} features of the fitted rows. Got {vectors.shape[1]}."
+            )
+        new = self._scaled(vectors)
+        step = max(1, self.values_at_once // self.n_points)
+        blocks = [
+            sp.csr_array(self._kernel(new[first : first + step], _squares(new[first : first + step])))
+            for first in range(0, len(new), step)
+        ]
+        return sp.csr_array(sp.vstack(blocks))
+
+    def subset(self, points: ArrayLike) -> GaussianSimilarity:
+        """The similarity of some of the points, in the given order."""
+        some = check_points(points, self.n_points)
+        return GaussianSimilarity(self.X[some], self.scale, names_of_subset(self.names, some))
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the similarity, for `identity_of`."""
+        return {"X": self.X, "scale": self.scale}
+
+    def _scaled(self, X: Floats) -> Floats:
+        """Points in units of the scale, so that only their differences remain to be squared."""
+        with np.errstate(over="ignore"):
+            points = (X - self._origin) / self.scale
+        if not np.isfinite(points).all():
+            raise ValueError(
+                f"X is too large for scale={self.scale:.6g}: differences in units of the scale exceed the largest "
+                "float. Divide X by a constant, or choose a larger scale."
+            )
+        return points
+
+    def _kernel(self, A: Floats, squares: Floats) -> Floats:
+        """Similarity of the rows of A, which have these squares, to all points."""
+        rounding = np.finfo(np.float64).eps * (1 + A.shape[1])
+        with np.errstate(over="ignore"):
+            error = rounding * (squares.max() + self._squares.max())
+        if error <= _LARGEST_ERROR:
+            block: Floats = A @ self._points.T
+            block *= -2
+            block += squares[:, None]
+            block += self._squares
+            # rounding can leave a tiny negative square
+            np.maximum(block, 0, out=block)
+        else:
+            from scipy.spatial.distance import cdist
+
+            block = cdist(A, self._points, "sqeuclidean")
+        block /= -2
         return np.exp(block, out=block)
-
-    def identity(self) -> tuple[Any, ...]:
-        """What the similarities are made of, for `identity_of`."""
-        return self.X, self.scale
 
     def __repr__(self) -> str:
         return f"GaussianSimilarity(n_points={self.n_points}, scale={self.scale:.6g})"
 
 
-def gaussian(X: Any, scale: float | str = "median", *, random_state: Any = None) -> GaussianSimilarity:
+def _squares(rows: Floats) -> Floats:
+    """Squared length of each row; infinity where it exceeds the largest float, at which a similarity is 0."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def gaussian(
+    X: Any, scale: float | Literal["median"] = "median", *, random_state: RandomState = 0
+) -> GaussianSimilarity:
     """Gaussian similarity ``exp(-|x - y|^2 / (2 scale^2))`` of the rows of X, never stored as a matrix.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_points, n_features)
+    X : array-like, data frame or sparse matrix of shape (n_points, n_features)
         Rows to compare.
     scale : float or "median"
         Standard deviation of the kernel; "median" takes the median distance of pairs of different points
         (of all pairs of small data, of 100,000 drawn ones otherwise).
-    random_state : int, RandomState or None
-        Draws those pairs; None always draws the same.
+    random_state : int, RandomState, Generator or None
+        Draws those pairs.
 
     Examples
     --------
     >>> import arbora as ab
-    >>> sim = ab.similarity.gaussian([[0.0], [1.0], [3.0]], scale=1.0)
-    >>> sim.pairs([0, 0], [1, 2]).round(4)
+    >>> similarity = ab.similarity.gaussian([[0.0], [1.0], [3.0]], scale=1.0)
+    >>> similarity.pairs([0, 0], [1, 2]).round(4)
     array([0.6065, 0.0111])
     """
-    rows = checked_vectors(X)
-    rows = rows - rows.mean(axis=0)
+    rows = as_vectors(X)
     if isinstance(scale, str):
         if scale != "median":
             raise ValueError(f'scale must be a positive number or "median". Got {scale!r}.')
         scale = _median_distance(rows, random_state)
-    elif isinstance(scale, bool) or not np.isreal(scale) or not np.isfinite(scale) or scale <= 0:
-        raise ValueError(f'scale must be a positive number or "median". Got {scale!r}.')
-    return GaussianSimilarity(rows, float(scale))
+    else:
+        scale = _checked_scale(scale)
+    return GaussianSimilarity(rows, scale, row_names(X))
 
 
-def _median_distance(X: NDArray[np.float64], random_state: Any) -> float:
+def _checked_scale(scale: Any) -> float:
+    try:
+        return check_real(scale, "scale", above=0)
+    except (TypeError, ValueError):
+        raise ValueError(f'scale must be a positive number or "median". Got {scale!r}.') from None
+
+
+def _median_distance(X: Floats, random_state: RandomState) -> float:
     n = len(X)
     if n * (n - 1) // 2 <= _MEDIAN_PAIRS:
         i, j = np.triu_indices(n, 1)
     else:
-        rng = np.random.default_rng(0 if random_state is None else random_state)
-        i, j = rng.integers(n, size=(2, _MEDIAN_PAIRS))
-    distance = np.concatenate(
-        [
-            np.linalg.norm(X[i[a : a + 10_000]] - X[j[a : a + 10_000]], axis=1)
-            for a in range(0, len(i), 10_000)
-        ]
-        or [[]]
-    )
+        i, j = generator(random_state).integers(n, size=(2, _MEDIAN_PAIRS))
+    # in units of the largest value: squares must neither overflow nor vanish
+    unit = float(np.abs(X).max()) or 1.0
+    distance = _distances(X / unit, i, j)
     distance = distance[distance > 0]
-    return float(np.median(distance)) if len(distance) else 1.0
+    median = float(np.median(distance)) * unit if len(distance) else 1.0
+    if not 0 < median < np.inf:
+        raise ValueError(
+            "The median distance of the rows of X exceeds the largest float or is less than the smallest. "
+            "Divide X by a constant, or pass scale as a number."
+        )
+    return median
+
+
+def _distances(X: Floats, i: Ints, j: Ints, step: int = 10_000) -> Floats:
+    parts = [np.linalg.norm(X[i[a : a + step]] - X[j[a : a + step]], axis=1) for a in range(0, len(i), step)]
+    return np.concatenate([np.empty(0), *parts])

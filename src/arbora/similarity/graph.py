@@ -6,18 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from arbora._base.arrays import check_finite
+from arbora._base.types import Floats
 from arbora.similarity import _kernels as kernels
-from arbora.similarity._protocol import check_covers, check_finite, check_pair_arrays
+from arbora.similarity.protocol import (
+    Similarity,
+    check_covers,
+    check_pair_arrays,
+    check_points,
+    check_vectors_of_points,
+    names_of_subset,
+)
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
 _DIRECTED_RULES = ("sum", "max", "mean")
+# difference of two directions that counts as rounding, relative to the largest weight
+_ASYMMETRY = 1e-6
 
 
-class GraphSimilarity:
+class GraphSimilarity(Similarity):
     """Similarity from a weighted undirected graph; build it with `arbora.similarity.graph` or `knn`.
 
     Attributes
@@ -26,15 +37,22 @@ class GraphSimilarity:
         Symmetric, without diagonal, indices sorted.
     self_loops : ndarray of float64, shape (n_points,)
         Weight of the edge from each node to itself. In a tree its LCA is the leaf's parent.
+    names : list of str or None
+        Names of the nodes.
     """
 
-    def __init__(self, csr: sp.csr_array, self_loops: NDArray[np.float64] | None = None) -> None:
+    csr: sp.csr_array
+
+    def __init__(
+        self, csr: sp.csr_array, self_loops: Floats | None = None, names: list[str] | None = None
+    ) -> None:
         self.csr = csr
         self.self_loops = np.zeros(csr.shape[0]) if self_loops is None else self_loops
+        self.names = names
 
     @property
     def n_points(self) -> int:
-        return self.csr.shape[0]
+        return int(self.csr.shape[0])
 
     @property
     def n_edges(self) -> int:
@@ -46,11 +64,15 @@ class GraphSimilarity:
         return float(self.csr.data.sum(dtype=np.float64)) / 2 + float(self.self_loops.sum())
 
     @property
-    def degrees(self) -> NDArray[np.float64]:
+    def degrees(self) -> Floats:
         """Sum of the weights at each node; a self-loop counts twice, so that degrees sum to 2 * total."""
-        return self.csr.sum(axis=1, dtype=np.float64) + 2 * self.self_loops
+        return np.asarray(self.csr.sum(axis=1, dtype=np.float64) + 2 * self.self_loops)
 
-    def pairs(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+    @property
+    def is_non_negative(self) -> bool:
+        return not self.csr.nnz or bool(self.csr.data.min() >= 0)
+
+    def pairs(self, i: ArrayLike, j: ArrayLike) -> Floats:
         """Similarity of given pairs; 0 where there is no edge."""
         left, right = check_pair_arrays(i, j, self.n_points)
         values = np.asarray(self.csr[left.ravel(), right.ravel()], dtype=np.float64).ravel()
@@ -58,10 +80,42 @@ class GraphSimilarity:
         values[same] = self.self_loops[left.ravel()[same]]
         return values.reshape(left.shape)
 
-    def cross(self, tree: Tree) -> NDArray[np.float64]:
+    def rows(self, i: ArrayLike) -> Floats:
+        """Similarity of the points i to all points."""
+        points = check_points(i, self.n_points)
+        rows = self.csr[points].toarray().astype(np.float64, copy=False)
+        rows[np.arange(len(points)), points] = self.self_loops[points]
+        return rows
+
+    def multiply(self, x: ArrayLike) -> Floats:
+        """Sum over j ≠ i of similarity(i, j) x[j]. O(m)."""
+        return np.asarray(self.csr @ check_vectors_of_points(x, self.n_points), dtype=np.float64)
+
+    def sum_of_squares(self, center: float = 0.0) -> float:
+        """Sum over unordered pairs of different points of (similarity - center)². O(m)."""
+        n_pairs = self.n_points * (self.n_points - 1) / 2
+        edges = self.csr.data.astype(np.float64)
+        return float(((edges - center) ** 2).sum() / 2 + center**2 * (n_pairs - len(edges) / 2))
+
+    def without_self_loops(self) -> GraphSimilarity:
+        """The same graph without edges from a node to itself."""
+        return GraphSimilarity(self.csr, names=self.names) if self.self_loops.any() else self
+
+    def subset(self, points: ArrayLike) -> GraphSimilarity:
+        """The graph of some of the nodes, in the given order."""
+        some = check_points(points, self.n_points)
+        csr = sp.csr_array(self.csr[some][:, some])
+        csr.sort_indices()
+        return GraphSimilarity(csr, self.self_loops[some], names_of_subset(self.names, some))
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the similarity, for `identity_of`."""
+        return {"csr": self.csr, "self_loops": self.self_loops}
+
+    def cross(self, tree: Tree) -> Floats:
         """Similarity that meets at each internal node. O(m)."""
         check_covers(self, tree)
-        return kernels.cross_of_graph(
+        cross: Floats = kernels.cross_of_graph(
             self.csr.indptr,
             self.csr.indices,
             self.csr.data,
@@ -72,10 +126,7 @@ class GraphSimilarity:
             tree._range_maxima,
             tree.n_internal,
         )
-
-    def identity(self) -> tuple[Any, ...]:
-        """What the similarities are made of, for `identity_of`."""
-        return self.csr, self.self_loops
+        return cross
 
     def __repr__(self) -> str:
         return f"GraphSimilarity(n_points={self.n_points}, n_edges={self.n_edges})"
@@ -91,8 +142,8 @@ def graph(A: Any, *, n_points: int | None = None, directed: str | None = None) -
     n_points : int, optional
         Number of nodes of an edge tuple; by default the largest node plus one.
     directed : {"sum", "max", "mean"}, optional
-        How the weights of i -> j and j -> i become one when the adjacency is not symmetric. By default
-        asymmetry is an error.
+        How the weights of i -> j and j -> i become one when the adjacency is not symmetric; a symmetric one
+        stays as it is. By default asymmetry is an error.
 
     Examples
     --------
@@ -108,7 +159,7 @@ def graph(A: Any, *, n_points: int | None = None, directed: str | None = None) -
         adjacency = _from_edges(A, n_points)
     elif sp.issparse(A):
         adjacency = sp.csr_array(A)
-    elif hasattr(A, "adj") and hasattr(A, "is_directed"):
+    elif is_network(A):
         adjacency = _from_networkx(A)
     else:
         raise TypeError(
@@ -116,6 +167,11 @@ def graph(A: Any, *, n_points: int | None = None, directed: str | None = None) -
             f"Got {type(A).__name__}. Use similarity.dense(W) for a full matrix."
         )
     return _from_adjacency(adjacency, directed)
+
+
+def is_network(value: Any) -> bool:
+    """Whether a value is a networkx graph."""
+    return hasattr(value, "adj") and hasattr(value, "is_directed")
 
 
 def _from_networkx(network: Any) -> sp.csr_array:
@@ -164,18 +220,18 @@ def _from_adjacency(adjacency: sp.csr_array, directed: str | None) -> GraphSimil
 
 def _symmetrized(adjacency: sp.csr_array, directed: str | None) -> sp.csr_array:
     mirror = sp.csr_array(adjacency.T)
+    gap = abs(adjacency - mirror)
+    if not gap.nnz or gap.max() <= _ASYMMETRY * float(adjacency.max()):
+        return adjacency.copy()
     if directed == "sum":
         return sp.csr_array(adjacency + mirror)
     if directed == "max":
         return sp.csr_array(adjacency.maximum(mirror))
     if directed == "mean":
         return sp.csr_array((adjacency + mirror) * adjacency.dtype.type(0.5))
-    gap = abs(adjacency - mirror)
-    if gap.nnz and gap.max() > 1e-6 * max(1.0, float(adjacency.max())):
-        raise ValueError(
-            'The adjacency is not symmetric. Say how to join the two directions: directed="sum", "max" or "mean".'
-        )
-    return adjacency.copy()
+    raise ValueError(
+        'The adjacency is not symmetric. Say how to join the two directions: directed="sum", "max" or "mean".'
+    )
 
 
 def _without_diagonal(adjacency: sp.csr_array) -> sp.csr_array:

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arbora._base.arrays import check_finite
 from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._neighbors import EXACT_UP_TO, NeighborIndex, SparseIndex
-from arbora.similarity._protocol import check_finite
 from arbora.similarity.features import checked_vectors
 from arbora.similarity.graph import GraphSimilarity
 
@@ -50,7 +50,7 @@ class KnnSimilarity(GraphSimilarity):
         self.metric = space.metric
         self.weights = weighting.kind
 
-    def query(self, X: Any, n_neighbors: int | None = None, *, n_jobs: int | None = None) -> sp.csr_array:
+    def query(self, X: Any, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> sp.csr_array:
         """Similarity of new points to the points of the graph, weighted as if they had been among them.
 
         Parameters
@@ -73,6 +73,11 @@ class KnnSimilarity(GraphSimilarity):
         points, distance = self._index.query(new, max(k, 1), n_jobs)
         weight = self._weighting.of_new(self._space.measured(distance), points)
         return _rows_of_neighbors(points, weight, self.n_points)
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the similarity, for `identity_of`."""
+        options = {"n_neighbors": self.n_neighbors, "metric": self.metric, "weights": self.weights}
+        return super().identity() | options
 
     def __repr__(self) -> str:
         return (

@@ -313,7 +313,7 @@ def propagate_labels(
 
 def _checked(X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any], NDArray[np.int64]]:
     from arbora.similarity import cosine
-    from arbora.similarity._protocol import is_similarity
+    from arbora.similarity.protocol import is_similarity
 
     similarity = X if is_similarity(X) else cosine(X)
     labels = np.asarray(y)

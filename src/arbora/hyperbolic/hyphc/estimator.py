@@ -24,7 +24,7 @@ from arbora.hyperbolic.hyphc.start import angles_of, start_directions
 from arbora.hyperbolic.hyphc.training import Epoch, Progress, Run, train
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 from arbora.metrics import dasgupta_cost
-from arbora.similarity._protocol import is_similarity
+from arbora.similarity.protocol import is_similarity
 from arbora.tree import Tree
 
 

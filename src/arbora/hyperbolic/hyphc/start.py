@@ -10,13 +10,14 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from arbora.hyperbolic.sarkar import circle_angles
-from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity
 from arbora.tree import Tree
 
 # Noise beside the unit vectors of a spectral start. Parts of a graph that are not connected may share a place
 # in the few eigenvectors looked at; little noise would leave them mixed up for good.
 _SPECTRAL_NOISE = 0.5
 _TREE_NOISE = 0.01
+# points of a similarity that computes each pair whenever it is asked
+_PAIRS_MULTIPLIED_UP_TO = 2000
 
 
 def start_directions(
@@ -42,9 +43,17 @@ def _spectral(similarity: Any, dimension: int, rng: np.random.Generator) -> NDAr
     In two dimensions their angle is a first seriation of the leaves.
     """
     n = similarity.n_points
-    multiply = _product(similarity)
-    if multiply is None:
+    has_quick_product = any(
+        form is not None for form in (similarity.csr, similarity.matrix, similarity.features)
+    )
+    if n > _PAIRS_MULTIPLIED_UP_TO and not has_quick_product:
         return rng.normal(size=(n, dimension))
+    own = np.zeros(n) if similarity.csr is not None else similarity.pairs(np.arange(n), np.arange(n))
+
+    def multiply(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = similarity.multiply(x) + own * x
+        return product
+
     degree = np.maximum(multiply(np.ones(n)), 0.0)
     scale = 1 / np.sqrt(np.where(degree > 0, degree, 1.0))
     operator = sla.LinearOperator((n, n), matvec=lambda x: scale * multiply(scale * x.ravel()), dtype=float)
@@ -55,18 +64,6 @@ def _spectral(similarity: Any, dimension: int, rng: np.random.Generator) -> NDAr
     except sla.ArpackError:  # no convergence, or nothing to decompose: any start will do
         return rng.normal(size=(n, dimension))
     return vectors[:, :-1][:, ::-1]
-
-
-def _product(similarity: Any) -> Any:
-    """The similarity as a product with a vector, or None for a kind that offers no quick one."""
-    if isinstance(similarity, FeatureSimilarity):
-        features = similarity.features
-        return lambda x: (features @ (x @ features)).astype(np.float64)
-    if isinstance(similarity, DenseSimilarity):
-        return lambda x: (similarity.matrix @ x).astype(np.float64)
-    if isinstance(similarity, GraphSimilarity):
-        return lambda x: (similarity.csr @ x).astype(np.float64)
-    return None
 
 
 def _from_tree(tree: Tree, n: int, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:

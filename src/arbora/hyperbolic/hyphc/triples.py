@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from arbora.hyperbolic.hyphc import _kernels as kernels
 from arbora.hyperbolic.hyphc._kernels import Draw, Weights
-from arbora.similarity import DenseSimilarity, FeatureSimilarity, GraphSimilarity
 
 BLOCK = 1 << 16  # triples held at once when they are handed out as arrays
 _DENSE_BELOW = 512  # so few points fit a matrix in the processor's cache: quicker than inner products
@@ -31,16 +30,16 @@ def count_pairs(n_points: int) -> int:
 
 def arrays_of(similarity: Any) -> Weights | None:
     """The similarity as arrays that kernels read, or None for a kind they do not know."""
-    if isinstance(similarity, FeatureSimilarity):
+    if similarity.features is not None:
         features = np.ascontiguousarray(similarity.features)
         if len(features) <= _DENSE_BELOW:
             return Weights(kernels.MATRIX, features @ features.T, _NO_INDEX, _NO_INDEX, _NO_DATA)
         return Weights(kernels.FEATURES, features, _NO_INDEX, _NO_INDEX, _NO_DATA)
-    if isinstance(similarity, DenseSimilarity):
+    if similarity.matrix is not None:
         matrix = np.ascontiguousarray(similarity.matrix)
         return Weights(kernels.MATRIX, matrix, _NO_INDEX, _NO_INDEX, _NO_DATA)
-    if isinstance(similarity, GraphSimilarity):
-        csr = similarity.csr
+    csr = similarity.csr
+    if csr is not None:
         return Weights(
             kernels.GRAPH,
             _NO_MATRIX,
@@ -64,8 +63,8 @@ def weigh(similarity: Any, triples: NDArray[np.int64], arrays: Weights | None = 
 
 def neighbor_lists(similarity: Any, n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Most similar points of each point as (indptr, indices): a graph's own edges, else the nearest few."""
-    if isinstance(similarity, GraphSimilarity):
-        csr = similarity.csr
+    csr = similarity.csr
+    if csr is not None:
         return csr.indptr.astype(np.int64, copy=False), csr.indices.astype(np.int64, copy=False)
     n = similarity.n_points
     n_neighbors = min(n_neighbors, n - 1)
@@ -74,18 +73,10 @@ def neighbor_lists(similarity: Any, n_neighbors: int) -> tuple[NDArray[np.int64]
     everyone = np.arange(n)
     for first in range(0, n, rows):
         some = everyone[first : first + rows]
-        block = _similarity_rows(similarity, some)
+        block = similarity.rows(some)
         block[np.arange(len(some)), some] = -np.inf
         indices[some] = np.argpartition(-block, n_neighbors - 1, axis=1)[:, :n_neighbors]
     return np.arange(n + 1, dtype=np.int64) * n_neighbors, indices.ravel()
-
-
-def _similarity_rows(similarity: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    if isinstance(similarity, FeatureSimilarity):
-        return (similarity.features[rows] @ similarity.features.T).astype(np.float64)
-    if isinstance(similarity, DenseSimilarity):
-        return similarity.matrix[rows].astype(np.float64)
-    return similarity.pairs(rows[:, None], np.arange(similarity.n_points)[None, :]).astype(np.float64)
 
 
 class TripleSampler:

@@ -1,0 +1,44 @@
+"""What counts as a similarity where one is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import scipy.sparse as sp
+
+from arbora.similarity.graph import graph, is_network
+from arbora.similarity.protocol import Similarity, check_covers
+
+if TYPE_CHECKING:
+    from arbora.tree import Tree
+
+
+def as_similarity(value: Any, argument: str = "similarity") -> Similarity:
+    """The similarity given; a sparse adjacency or a networkx graph is one, a bare array could as well hold distances.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from arbora.similarity import as_similarity
+    >>> as_similarity(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    GraphSimilarity(n_points=2, n_edges=1)
+    """
+    if isinstance(value, Similarity):
+        return value
+    if sp.issparse(value) or is_network(value):
+        return graph(value)
+    raise TypeError(
+        f"{argument} must be a similarity, a sparse adjacency or a networkx graph. Got {type(value).__name__}. "
+        f"Wrap a matrix of similarities with arbora.similarity.dense(W), "
+        f"vectors with arbora.similarity.knn(X) or cosine(X)."
+    )
+
+
+def covering_similarity(value: Any, tree: Tree, argument: str = "similarity") -> Similarity:
+    """The similarity given, refused unless it has one point per leaf."""
+    similarity = as_similarity(value, argument)
+    check_covers(similarity, tree)
+    return similarity
+
+
+__all__ = ["as_similarity", "covering_similarity"]
