@@ -249,9 +249,9 @@ def test_expanding_single_points_gives_the_tree_back():
     assert expand(tree, np.arange(12)).same_topology(tree)
     assert expand(tree, [4]).n_nodes == 1 or expand(tree, [4]).n_leaves == 1
     assert expand(tree, [4, 4, 4]).n_nodes == 4
-    with pytest.raises(ValueError, match="assignments"):
+    with pytest.raises(ValueError, match="leaf_of_point"):
         expand(tree, [12])
-    with pytest.raises(ValueError, match="assignments"):
+    with pytest.raises(ValueError, match="leaf_of_point"):
         expand(tree, [])
 
 

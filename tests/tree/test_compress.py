@@ -7,7 +7,7 @@ from kernels import opened
 from trees import chain, clades, contracted, lca_matrix, random_binary_parents, random_tree, trees
 
 from arbora import Tree, metrics, similarity
-from arbora.tree import _edit_kernels as edit_kernels
+from arbora.tree import edit_kernels
 
 
 def dasgupta_by_definition(tree, weights):

@@ -9,8 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 from trees import binary_trees, clusters, leaf_sets, random_tree, trees
 
 from arbora import Tree
-from arbora.tree import _edit_kernels as edit_kernels
-from arbora.tree._cut import joining_heights, split_order
+from arbora.tree import edit_kernels
+from arbora.tree.cutting import joining_heights, split_order
 
 
 def flat_clusterings_by_definition(tree):
@@ -253,8 +253,8 @@ def test_split_order_goes_from_high_to_low_and_parents_first(tree):
         ({"n_clusters": 2, "height": 1.0}, ValueError, "exactly one of"),
         ({"n_clusters": 0}, ValueError, r"\[1, n_leaves=4\]"),
         ({"n_clusters": 5}, ValueError, r"\[1, n_leaves=4\]"),
-        ({"n_clusters": 2.0}, TypeError, "must be an int"),
-        ({"n_clusters": True}, TypeError, "must be an int"),
+        ({"n_clusters": 2.0}, TypeError, "must be a whole number"),
+        ({"n_clusters": True}, TypeError, "must be a whole number"),
         ({"max_size": 0}, ValueError, "max_size"),
         ({"min_size": 5}, ValueError, "min_size"),
         ({"height": float("nan")}, ValueError, "NaN"),
@@ -281,3 +281,30 @@ def test_heights_and_levels_that_make_no_sense_are_refused():
             tree.taxonomy(counts)
     with pytest.raises(ValueError, match="n_leaves=4"):
         tree.taxonomy([2, 5])
+
+
+@given(trees(max_leaves=14, max_branching=5, unary=0.2), st.data())
+def test_an_unreachable_number_is_refused_or_answered_as_asked(tree, data):
+    k = data.draw(st.integers(1, tree.n_leaves))
+    possible = [count for count, _ in tree.flat_clusterings()]
+    nearest = min(possible, key=lambda count: (abs(count - k), count))
+    assert tree.cut(k, exact="nearest").max() + 1 == nearest
+    assert len(tree.cut_nodes(k, exact="nearest")) == nearest
+    assert tree.cut(k, exact="binarize").max() + 1 == k
+    assert np.array_equal(tree.cut(k, exact="binarize"), tree.binarize().cut(k))
+    assert [count for count, _ in tree.flat_clusterings([k], exact="nearest")] == [nearest]
+    assert [count for count, _ in tree.flat_clusterings([k], exact="binarize")] == [k]
+    if k in possible:
+        assert np.array_equal(tree.cut(k), tree.cut(k, exact="nearest"))
+    else:
+        with pytest.raises(ValueError, match="exact='nearest'"):
+            tree.cut(k)
+
+
+def test_nodes_cannot_come_from_a_binarized_tree():
+    tree = Tree.from_newick("(a,b,c);")
+    for call in (tree.cut_nodes, tree.prune):
+        with pytest.raises(ValueError, match=r"Use tree\.binarize\(\)"):
+            call(2, exact="binarize")
+    with pytest.raises(ValueError, match="exact must be one of"):
+        tree.cut(2, exact="close")

@@ -1,6 +1,9 @@
+import copy
 import itertools
+import pickle
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,8 +11,9 @@ from kernels import opened
 from trees import chain, lca_by_definition, leaf_sets, random_binary_parents, random_tree, trees
 
 from arbora import Tree
+from arbora._base.checkpoint import identity_of
 from arbora.errors import TreeError
-from arbora.tree import _kernels as kernels
+from arbora.tree import pass_kernels as kernels
 
 any_tree = trees(max_leaves=14, unary=0.2)
 
@@ -184,11 +188,10 @@ def test_parents_that_are_not_whole_numbers_are_refused(parent):
 @pytest.mark.parametrize(
     ("per_node", "message"),
     [
-        ({"height": [0, 1]}, "one value a node"),
+        ({"height": [0, 1]}, "one value per node"),
         ({"height": [0, 0, np.nan]}, "finite"),
         ({"support": [0, 0, 2]}, r"\[0, 1\]"),
         ({"name": ["a"]}, "n_leaves=2"),
-        ({"name": "ab"}, "n_leaves=2"),
         ({"order": [0, 0]}, "permutation"),
         ({"order": [0]}, "permutation"),
     ],
@@ -252,3 +255,50 @@ def test_random_trees_of_the_tests_are_what_they_say():
     assert random_tree(50, rng).is_binary
     assert random_tree(50, rng, max_branching=5).n_children.max() > 2
     assert Tree(random_binary_parents(1000), 1000).is_binary
+
+
+def test_copies_are_read_only_and_equal():
+    tree = Tree([2, 2, -1], 2, height=[0, 0, 1], support=[1, 1, 1], name=["a", "b"], order=[1, 0])
+    assert tree.sizes.tolist() == [1, 1, 2]
+    for again in (copy.copy(tree), copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
+        assert again == tree
+        assert again.leaf_order.tolist() == [1, 0]
+        for array in (again.parent, again.height, again.support, again.name, again.sizes):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+    # what is derived is not stored
+    assert "sizes" not in tree.__getstate__()
+
+
+def test_a_missing_name_is_no_name():
+    tree = Tree([3, 3, 4, 4, -1], 3).replace(name=[None, float("nan"), "c"])
+    assert tree.name.tolist() == ["", "", "c", "", ""]
+    assert tree.replace(name=pandas.array(["a", None, "c"], dtype="string")).name[1] == ""
+    for names in ("abc", 3):
+        with pytest.raises(TypeError, match="sequence of names"):
+            tree.replace(name=names)
+
+
+@pytest.mark.parametrize("value", [2**63, 2**64, 2**70, 1e300, -1e19])
+def test_integers_beyond_64_bits_are_refused(value):
+    tree = Tree([2, 2, -1], 2)
+    with pytest.raises((TypeError, ValueError), match="parent must hold whole numbers"):
+        Tree([value, 2, -1], 2)
+    with pytest.raises((TypeError, ValueError), match="whole numbers"):
+        tree.lca([value], [0])
+    with pytest.raises((TypeError, ValueError), match="n_leaves"):
+        Tree([2, 2, -1], value)
+    if isinstance(value, int):
+        with pytest.raises(ValueError, match="must lie in"):
+            tree.cut(n_clusters=value)
+        with pytest.raises(ValueError, match="must lie in"):
+            tree.children(value)
+        assert tree.cut(max_size=value).tolist() == [0, 0]
+
+
+def test_the_identity_is_all_that_makes_the_tree():
+    tree = Tree([2, 2, -1], 2, height=[0, 0, 1], name=["a", "b"])
+    same = identity_of(tree=tree)
+    assert identity_of(tree=pickle.loads(pickle.dumps(tree))) == same
+    for change in ({"name": None}, {"order": [1, 0]}, {"height": None}, {"height": [0, 0, 2]}):
+        assert identity_of(tree=tree.replace(**change)) != same

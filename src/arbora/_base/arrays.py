@@ -69,6 +69,16 @@ def _words_for_empty(shape: tuple[int, ...], argument: str) -> str:
     return f"{argument} must not be empty. Got {missing} while a minimum of 1 is required."
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, NaT, pandas.NA, polars' and Arrow's null."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
+        return bool(value != value)
+    # pyarrow scalars know by themselves
+    return getattr(value, "is_valid", True) is False
+
+
 def check_finite(values: NDArray[Any], argument: str) -> None:
     """Raise on NaN or infinity, naming the first offending row and column."""
     finite = np.isfinite(values)

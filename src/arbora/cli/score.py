@@ -74,10 +74,9 @@ def _against_labels(tree: Tree, labels: np.ndarray) -> dict[str, float]:
 
 
 def _against_tree(tree: Tree, other: Tree) -> dict[str, float]:
-    from arbora.view.content import _matched
     from arbora.view.tangle import crossings, face_to_face
 
-    other = _matched(tree, other, tree.label)
+    other = other.matched_to(tree)
     return {
         "robinson_foulds": float(tree.robinson_foulds(other)),
         "robinson_foulds_share": float(tree.robinson_foulds(other, normalize=True)),

@@ -52,7 +52,7 @@ def birch(X: Any, *, threshold: float | None = None, branching_factor: int = 50)
         return Tree([-1], 1)
     model = Birch(threshold=threshold, branching_factor=branching_factor, n_clusters=None).fit(rows)
     group_parent, group_of_subcluster = _groups_of_features(model)
-    return _tree_without_single_groups(group_parent, group_of_subcluster[model.labels_])
+    return Tree.from_groups(group_parent, group_of_subcluster[model.labels_])
 
 
 def _small_distance(rows: NDArray[np.floating]) -> float:
@@ -146,23 +146,4 @@ def _tree_of_levels(levels: list[NDArray[np.int64]], n_points: int) -> Tree:
         number = len(group_parent) + np.arange(len(above))
         group_parent.extend(above.tolist())
         above = number[label]
-    return _tree_without_single_groups(group_parent, above)
-
-
-def _tree_without_single_groups(group_parent: list[int], group_of_point: NDArray[np.int64]) -> Tree:
-    """Tree with each point below its group, without empty and unary groups. Parents come first."""
-    n_points, n_groups = len(group_of_point), len(group_parent)
-    above = np.array(group_parent, dtype=np.int64)
-    count = np.bincount(group_of_point, minlength=n_groups)  # children: points and non-empty groups
-    for group in range(n_groups - 1, 0, -1):
-        count[above[group]] += count[group] > 0
-    target = np.arange(n_groups)  # the nearest group at or above that has several children
-    for group in range(1, n_groups):
-        if count[group] < 2:
-            target[group] = target[above[group]]
-    kept = np.flatnonzero((count >= 2) | (np.arange(n_groups) == 0))[::-1]
-    number = np.full(n_groups, -1)
-    number[kept] = np.arange(n_points, n_points + len(kept))
-    kept_parent = np.where(kept > 0, number[target[above[kept]]], -1)
-    tree = Tree(np.concatenate([number[target[group_of_point]], kept_parent]), n_points)
-    return tree if count[0] >= 2 else tree.collapse_unary()
+    return Tree.from_groups(group_parent, above)

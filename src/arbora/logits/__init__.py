@@ -16,7 +16,7 @@ _HOME_OF_NAME = {
     "class_report": "arbora.logits.report",
     "evaluate_flat": "arbora.logits.evaluate",
     "evaluate_tree": "arbora.logits.evaluate",
-    "expand": "arbora.logits.expansion",
+    "expand": "arbora.tree.groups",
     "fit_temperature": "arbora.logits.calibration",
     "from_estimator": "arbora.logits.estimator_logits",
     "taxonomy_tree": "arbora.logits.taxonomy",
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from arbora.logits.estimator_logits import from_estimator as from_estimator
     from arbora.logits.evaluate import evaluate_flat as evaluate_flat
     from arbora.logits.evaluate import evaluate_tree as evaluate_tree
-    from arbora.logits.expansion import expand as expand
     from arbora.logits.l2h import L2H as L2H
     from arbora.logits.l2h import EstimateWarning as EstimateWarning
     from arbora.logits.report import class_report as class_report
     from arbora.logits.taxonomy import taxonomy_tree as taxonomy_tree
     from arbora.logits.temi import TEMI as TEMI
     from arbora.logits.turtle import TURTLE as TURTLE
+    from arbora.tree.groups import expand as expand
 else:
     __getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from arbora.similarity import DenseSimilarity
 from arbora.similarity.inputs import covering_similarity
 from arbora.similarity.protocol import is_similarity
-from arbora.tree._kernels import sum_to_root
+from arbora.tree.pass_kernels import sum_to_root
 
 if TYPE_CHECKING:
     from arbora.tree import Tree

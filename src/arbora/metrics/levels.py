@@ -67,7 +67,7 @@ def cut_scores(clusters: NDArray[np.int64], y: ArrayLike) -> dict[str, float]:
 
 def nearest_cut(tree: Tree, n_clusters: int) -> NDArray[np.int64]:
     """Labels of the cut whose number of clusters is nearest, the larger number where two are equally near."""
-    from arbora.tree._cut import split_order
+    from arbora.tree.cutting import split_order
 
     possible = split_order(tree).n_clusters
     distance = np.abs(possible - n_clusters)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arbora.metrics import _kernels as kernels
 from arbora.metrics._inputs import Labels, as_labels, as_leaf_of_point
-from arbora.tree._kernels import sum_to_root
+from arbora.tree.pass_kernels import sum_to_root
 
 if TYPE_CHECKING:
     from arbora.tree import Tree

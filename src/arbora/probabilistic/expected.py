@@ -22,7 +22,7 @@ from arbora.probabilistic.sparse import (
     in_row_blocks,
     neighbor_sums,
 )
-from arbora.tree._kernels import sum_to_root
+from arbora.tree.pass_kernels import sum_to_root
 
 OBJECTIVES = {"dasgupta": _move_kernels.DASGUPTA, "tsd": _move_kernels.TSD}
 

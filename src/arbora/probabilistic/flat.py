@@ -17,7 +17,7 @@ from arbora.linkages import graph_linkage
 from arbora.probabilistic._tree_kernels import xlogy_ratio
 from arbora.similarity.graph import GraphSimilarity, graph
 from arbora.tree import Tree
-from arbora.tree._kernels import sum_to_root
+from arbora.tree.pass_kernels import sum_to_root
 
 LARGEST_TABLE = 50_000_000
 SMALLEST_SHARE = 3  # a cluster has at least a third of the mean size, where that is possible

@@ -10,6 +10,7 @@ from arbora.metrics import tree_sampling_divergence
 from arbora.probabilistic.sparse import Model, binary_model
 from arbora.similarity.graph import GraphSimilarity
 from arbora.tree import Tree
+from arbora.tree.groups import tree_of_groups
 
 STARTS = ("average", "ward", "louvain", "search", "random")
 LARGEST_FULL_WARD = 20_000  # nodes; all pairs of 300,000 take hours
@@ -43,28 +44,8 @@ def tree_of_parents(leaf_parent, parent, leaf_support=None, support=None) -> tup
     column : ndarray of int64, shape (n_internal,)
         Which internal node of the model each internal node of the tree is.
     """
-    n, k = len(leaf_parent), len(parent)
-    if n == 1:
-        return Tree([-1], 1), np.zeros(0, dtype=np.int64)
-    n_children = np.bincount(leaf_parent, minlength=k)
-    for node in range(k - 1):
-        if n_children[node] > 0:
-            n_children[parent[node]] += 1
-    kept = n_children > 1
-    keeper, passed = nearest_kept(parent, kept, np.ones(k) if support is None else support)
-    column = np.flatnonzero(kept)
-    number = np.full(k, -1, dtype=np.int64)
-    number[column] = n + np.arange(len(column))
-    above = np.concatenate([keeper[leaf_parent], keeper[parent[column]]])
-    above[n:][parent[column] == column] = -1
-    full = np.where(above >= 0, number[above], -1)
-    if leaf_support is None:
-        return Tree(full, n), column
-    sure = np.concatenate(
-        [leaf_support * passed[leaf_parent], np.asarray(support)[column] * passed[parent[column]]]
-    )
-    sure[full < 0] = 1.0
-    return Tree(full, n, support=np.clip(sure, 0.0, 1.0)), column
+    found = tree_of_groups(parent, leaf_parent, support=support, leaf_support=leaf_support)
+    return found.tree, found.group
 
 
 def nearest_kept(parent, kept, support):

@@ -13,11 +13,11 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from arbora.linkages import linkage
-from arbora.search.multilevel import is_upper, with_top
 from arbora.similarity import GraphSimilarity, knn
 from arbora.similarity.features import checked_vectors
 from arbora.tree import Tree
-from arbora.tree._kernels import max_to_root
+from arbora.tree.pass_kernels import max_to_root
+from arbora.tree.surgery import is_above, with_top
 
 LINKED_UP_TO = (
     10_000  # components whose means are joined by average linkage; more by their own neighbor graph
@@ -77,7 +77,7 @@ def _heights(tree: Tree, height_below: np.ndarray, nodes: np.ndarray, joined: Tr
     """Heights below the components as they were; above, between once and twice the greatest of them."""
     n_lower = joined.n_nodes - top.n_internal
     height = np.zeros(joined.n_nodes)
-    height[:n_lower] = height_below[~is_upper(tree, nodes)]
+    height[:n_lower] = height_below[~is_above(tree, nodes)]
     base = height[:n_lower].max() or 1.0
     rise = top.height[top.n_leaves :] if top.height is not None else top.sizes[top.n_leaves :].astype(float)
     height[n_lower:] = base * (1 + np.maximum(rise, 0) / (rise.max() or 1.0))

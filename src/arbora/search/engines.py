@@ -16,10 +16,10 @@ from arbora.search.budget import Budget
 from arbora.search.moves import Moves
 from arbora.similarity import FeatureSimilarity, GraphSimilarity, Similarity
 from arbora.tree import Tree
-from arbora.tree._edit import keep_internal
-from arbora.tree._edit_kernels import DASGUPTA as DASGUPTA_LOSS
-from arbora.tree._edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
-from arbora.tree._edit_kernels import contract_greedily, contraction_losses
+from arbora.tree.edit_kernels import DASGUPTA as DASGUPTA_LOSS
+from arbora.tree.edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
+from arbora.tree.edit_kernels import contract_greedily, contraction_losses
+from arbora.tree.surgery import keep_internal
 
 # edges or points that a perturbation counts double, by expectation, however small its share
 FEWEST_DOUBLED = 3

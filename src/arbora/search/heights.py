@@ -6,7 +6,7 @@ import numpy as np
 
 from arbora.similarity import Similarity
 from arbora.tree import Tree
-from arbora.tree._kernels import max_to_root
+from arbora.tree.pass_kernels import max_to_root
 
 
 def with_heights(tree: Tree, similarity: Similarity) -> Tree:

@@ -7,7 +7,6 @@ touch the rest, so blocks are searched side by side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -20,6 +19,7 @@ from arbora.search.engines import GraphEngine
 from arbora.search.moves import Moves
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
+from arbora.tree.surgery import graft, labels_by_position, top_over, with_top
 
 BLOCK = 8192  # leaves searched as one piece: its arrays fit a core's cache
 BLOCK_SWEEPS, TOP_SWEEPS = 12, 3  # at most so many inside blocks; between pieces, and over the whole
@@ -144,63 +144,8 @@ def improve_top(
     """Search the tree above its subtrees of at most `piece` leaves, each moved as one heavy point."""
     nodes = tree.cut_nodes(max_size=piece)
     labels = np.empty(tree.n_leaves, dtype=np.int64)
-    labels[tree.leaf_order] = _label_by_position(tree, nodes)
+    labels[tree.leaf_order] = labels_by_position(tree, nodes)
     heavy = engine.contract(labels, len(nodes))
     max_size = MOVED_AT_ONCE * piece * float(engine.leaf_size.mean())
     moves = Moves(max_size=max_size, max_looks=LOOKS, max_sweeps=TOP_SWEEPS, certain=False, rng=rng)
     return with_top(tree, nodes, heavy.improve(top_over(tree, nodes), budget, moves))
-
-
-def _label_by_position(tree: Tree, nodes: np.ndarray) -> np.ndarray:
-    """Which of the nodes, an antichain over all leaves, each position of the leaf order lies below."""
-    labels = np.zeros(tree.n_leaves, dtype=np.int64)
-    by_position = np.argsort(tree.leaf_start[nodes])
-    labels[tree.leaf_start[nodes[by_position[1:]]]] = 1
-    return by_position[np.cumsum(labels)]
-
-
-def is_upper(tree: Tree, nodes: np.ndarray) -> np.ndarray:
-    """Which nodes lie above the antichain (a tree without unary nodes: they have more leaves)."""
-    label = _label_by_position(tree, nodes)[tree.leaf_start]
-    return tree.sizes > tree.sizes[nodes][label]
-
-
-def top_over(tree: Tree, nodes: np.ndarray) -> Tree:
-    """The tree above an antichain that covers all leaves: node k of the antichain becomes leaf k."""
-    upper = np.flatnonzero(is_upper(tree, nodes))
-    number = np.full(tree.n_nodes, -1, dtype=np.int64)
-    number[nodes] = np.arange(len(nodes))
-    number[upper] = len(nodes) + np.arange(len(upper))
-    above = tree.parent[np.concatenate([nodes, upper])]
-    return Tree(np.where(above >= 0, number[above], -1), len(nodes))
-
-
-def with_top(tree: Tree, nodes: np.ndarray, top: Tree) -> Tree:
-    """The tree with what lies above an antichain replaced: leaf k of `top` is node k of the antichain."""
-    lower = ~is_upper(tree, nodes)
-    number = np.cumsum(lower) - 1
-    n_lower = int(lower.sum())
-    above = tree.parent[lower]
-    parent = np.concatenate([np.where(above >= 0, number[above], -1), np.full(top.n_internal, -1)])
-    to_top = n_lower - top.n_leaves
-    parent[number[nodes]] = np.where(top.parent[: top.n_leaves] >= 0, top.parent[: top.n_leaves] + to_top, -1)
-    inner = top.parent[top.n_leaves :]
-    parent[n_lower:] = np.where(inner >= 0, inner + to_top, -1)
-    return Tree(parent, tree.n_leaves)
-
-
-def graft(top: Tree, parts: Sequence[Tree], leaves: Sequence[np.ndarray]) -> Tree:
-    """Put a tree in place of each leaf of `top`; `leaves[k]` are the final numbers of part k's leaves."""
-    n = sum(part.n_leaves for part in parts)
-    n_inner = np.array([part.n_internal for part in parts])
-    first_inner = n + np.concatenate([[0], np.cumsum(n_inner)])
-    parent = np.full(first_inner[-1] + top.n_internal, -1, dtype=np.int64)
-    to_top = first_inner[-1] - top.n_leaves
-    for k, part in enumerate(parts):
-        number = np.concatenate([leaves[k], np.arange(first_inner[k], first_inner[k + 1])])
-        parent[number[:-1]] = number[part.parent[:-1]]
-        above = top.parent[k]
-        parent[number[-1]] = above + to_top if above >= 0 else -1
-    above = top.parent[top.n_leaves :]
-    parent[first_inner[-1] :] = np.where(above >= 0, above + to_top, -1)
-    return Tree(parent, n)

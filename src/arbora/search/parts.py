@@ -16,8 +16,8 @@ from arbora._base.params import check_whole
 from arbora._base.types import Ints
 from arbora.search.constraints import Links, lowest_above
 from arbora.search.engines import Engine
-from arbora.search.multilevel import graft, top_over
 from arbora.tree import Tree
+from arbora.tree.surgery import graft, top_over
 
 SearchTree: TypeAlias = Callable[[Engine, Tree], Tree]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arbora._base.jit import kernel
-from arbora.tree._kernels import range_maximum
+from arbora.tree.pass_kernels import range_maximum
 
 
 @kernel()

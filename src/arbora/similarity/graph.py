@@ -123,7 +123,7 @@ class GraphSimilarity(Similarity):
             tree.parent,
             tree.leaf_start,
             tree.neighbor_lca,
-            tree._range_maxima,
+            tree.range_maxima,
             tree.n_internal,
         )
         return cross

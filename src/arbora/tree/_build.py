@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arbora._base.types import Floats
 from arbora.errors import TreeError
-from arbora.tree import _kernels as kernels
-from arbora.tree._tree import Floats, Tree, _as_ints
+from arbora.tree import pass_kernels as kernels
+from arbora.tree._arrays import as_ints
+from arbora.tree._tree import Tree
 
 
 def from_parents(
@@ -29,7 +31,7 @@ def from_parents(
     **per_node
         `height`, `support`, `name`, `order` as in `Tree`; sorted along.
     """
-    parent = _as_ints(parent, "parent")
+    parent = as_ints(parent, "parent")
     if parent.ndim != 1 or parent.size == 0:
         raise TreeError(f"parent must be a non-empty one-dimensional array. Got shape {parent.shape}.")
     if n_leaves is None:
@@ -88,9 +90,9 @@ def from_merges(
     array([ 4,  4,  5,  5,  6,  6, -1])
     """
     if isinstance(pairs, np.ndarray) and pairs.ndim == 2:
-        members, group_sizes = _as_ints(pairs, "pairs").ravel(), np.full(len(pairs), pairs.shape[1])
+        members, group_sizes = as_ints(pairs, "pairs").ravel(), np.full(len(pairs), pairs.shape[1])
     else:
-        groups = [_as_ints(group, "pairs").ravel() for group in pairs]
+        groups = [as_ints(group, "pairs").ravel() for group in pairs]
         members = np.concatenate([np.empty(0, dtype=np.int64), *groups])
         group_sizes = np.array([len(group) for group in groups], dtype=np.int64)
     n_steps = len(group_sizes)
@@ -136,7 +138,7 @@ def from_linkage(Z: ArrayLike, *, name: Sequence[str] | None = None) -> Tree:
     if not np.isfinite(Z).all():
         raise TreeError(f"Z must be finite. Row {int(np.argmin(np.isfinite(Z).all(axis=1)))} is not.")
     n_leaves = len(Z) + 1
-    members = _as_ints(Z[:, :2].ravel(), "Z")
+    members = as_ints(Z[:, :2].ravel(), "Z")
     parent = _parents_from_members(members, np.repeat(np.arange(len(Z)) + n_leaves, 2), 2 * n_leaves - 1)
     return Tree(parent, n_leaves, height=np.concatenate([np.zeros(n_leaves), Z[:, 2]]), name=name)
 

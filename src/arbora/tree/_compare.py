@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arbora._base.types import Floats, Ints
 from arbora.tree import _compare_kernels as compare_kernels
-from arbora.tree._tree import Floats, Ints, Tree
+from arbora.tree._tree import Tree
+from arbora.tree.matching import matched_pair
 
 
-def same_topology(tree: Tree, other: Tree) -> bool:
+def same_topology(tree: Tree, other: Tree, *, common: bool = False) -> bool:
     """Whether both trees group the leaves alike, whatever their internal numbering and heights.
 
-    Unary nodes group nothing, so they make no difference.
+    Unary nodes group nothing, so they make no difference. Leaves are matched as in `robinson_foulds`.
 
     Examples
     --------
@@ -20,28 +22,31 @@ def same_topology(tree: Tree, other: Tree) -> bool:
     >>> Tree([4, 4, 5, 5, 6, 6, -1], 4).same_topology(Tree([5, 5, 4, 4, 6, 6, -1], 4))
     True
     """
-    _check_same_leaves(tree, other, "other")
-    return robinson_foulds(tree, other) == 0
+    return robinson_foulds(tree, other, common=common) == 0
 
 
-def robinson_foulds(tree: Tree, other: Tree, *, normalize: bool = False) -> float:
+def robinson_foulds(tree: Tree, other: Tree, *, normalize: bool = False, common: bool = False) -> float:
     """Number of clades (leaf sets of internal nodes) that only one of the trees has, in O(n log n) and exact.
 
     Parameters
     ----------
     tree, other : Tree
-        Over the same leaves.
+        Over the same leaves, matched by name (by number where they have no names).
     normalize : bool
         Divide by the number of clades of both trees that say something (the root's, all leaves, does not), so
         that 1 means nothing in common.
+    common : bool
+        Compare the leaves that both have, and leave out the others. By default different leaves are refused.
 
     Examples
     --------
     >>> from arbora import Tree
     >>> Tree.from_newick("((a,b),(c,d));").robinson_foulds(Tree.from_newick("(((a,b),c),d);"))
     2.0
+    >>> Tree.from_newick("((a,b),(c,d));").robinson_foulds(Tree.from_newick("((b,(a,x)),c);"), common=True)
+    0.0
     """
-    _check_same_leaves(tree, other, "other")
+    tree, other = matched_pair(tree, other, common=common)
     ours, theirs = _clades(tree, tree), _clades(tree, other)
     shared = len(np.intersect1d(ours, theirs, assume_unique=True))
     n_ours = int((tree.n_children >= 2).sum())
@@ -64,11 +69,12 @@ def _clades(reference: Tree, tree: Tree) -> Ints:
     return low[is_run] * n + high[is_run]
 
 
-def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = True) -> float:
+def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = True, common: bool = False) -> float:
     """Share (or number) of leaf triples that the two trees resolve differently.
 
     A tree resolves a triple as ab|c if a and b meet below c, or leaves it unresolved (all three meet in one
-    node); any branching is allowed. Exact, in O(n log^3 n) time and O(n) memory.
+    node); any branching is allowed. Exact, in O(n log^3 n) time and O(n) memory. Leaves are matched as in
+    `robinson_foulds`.
 
     Examples
     --------
@@ -76,13 +82,13 @@ def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = True) -> floa
     >>> Tree.from_newick("((a,b),(c,d));").triplet_distance(Tree.from_newick("(((a,b),c),d);"))
     0.5
     """
-    _check_same_leaves(tree, other, "other")
+    tree, other = matched_pair(tree, other, common=common)
     n = tree.n_leaves
     if n < 3:
         return 0.0
-    first = (tree.parent, tree.sizes, tree.leaf_order, tree.leaf_start, *tree._child_lists)
-    lca_index = (other.neighbor_lca, other._range_maxima)
-    second = (other.parent, other.sizes, other.leaf_start, *other._child_lists, *lca_index)
+    first = (tree.parent, tree.sizes, tree.leaf_order, tree.leaf_start, *tree.child_lists)
+    lca_index = (other.neighbor_lca, other.range_maxima)
+    second = (other.parent, other.sizes, other.leaf_start, *other.child_lists, *lca_index)
     differing = compare_kernels.count_differing_triples(first, second)
     n_triples = n * (n - 1) * (n - 2) // 6
     return differing / n_triples if normalize else float(differing)
@@ -109,13 +115,3 @@ def cophenetic(tree: Tree, i: ArrayLike | None = None, j: ArrayLike | None = Non
     return compare_kernels.condensed_lca_heights(
         tree.n_leaves, tree.leaf_order, tree.neighbor_lca, tree.height
     )
-
-
-def _check_same_leaves(tree: Tree, other: object, argument: str) -> None:
-    if not isinstance(other, Tree):
-        raise TypeError(f"{argument} must be a Tree. Got {type(other).__name__}.")
-    if tree.n_leaves != other.n_leaves:
-        raise ValueError(
-            f"Both trees must have the same leaves. Got {tree.n_leaves} and {other.n_leaves}; "
-            "use tree.restrict(leaves) to compare the part they share."
-        )

@@ -28,7 +28,7 @@ from collections import namedtuple
 import numpy as np
 
 from arbora._base.jit import kernel
-from arbora.tree._kernels import range_maximum
+from arbora.tree.pass_kernels import range_maximum
 
 # The second tree cut into heavy paths. Each path has a segment tree over its nodes, top first; its cells
 # begin at `base[path]` and its width is a power of two.

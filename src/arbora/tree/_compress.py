@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from arbora.tree import _edit_kernels as edit_kernels
-from arbora.tree._cut import joining_heights
-from arbora.tree._edit import keep_internal
-from arbora.tree._tree import Floats, Tree
+from arbora._base.types import Floats
+from arbora.tree import edit_kernels
+from arbora.tree._tree import Tree
+from arbora.tree.cutting import joining_heights
+from arbora.tree.surgery import keep_internal
 
 
 def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str = "dasgupta") -> Tree:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
+from arbora._base.types import Floats, Ints
 from arbora.errors import TooLargeError
-from arbora.tree import _kernels as kernels
 from arbora.tree import _order_kernels as order_kernels
-from arbora.tree._edit import binarize
-from arbora.tree._tree import Floats, Ints, Tree
+from arbora.tree import pass_kernels as kernels
+from arbora.tree._tree import Tree
+from arbora.tree.surgery import binarize
 
 MAX_OPTIMAL_LEAVES = 5_000  # O(n^3) time and two n x n tables: 400 MB at this size
 

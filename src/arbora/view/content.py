@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -68,7 +67,7 @@ class Content:
         self.names = None if names is None else _checked_names(names, tree)
         self.tree, self.compare, self.crossings_before = tree, None, 0
         if compare is not None:
-            matched = _matched(tree, compare, self.leaf_name)
+            matched = _matched(tree, compare, self.names)
             self.crossings_before = crossings(tree, matched)
             self.tree, self.compare = face_to_face(tree, matched)
             tree = self.tree
@@ -180,22 +179,10 @@ def _checked_images(images: Any, n_leaves: int) -> NDArray[np.uint8]:
     return np.round((array - low) * (255 / max(high - low, 1e-300))).astype(np.uint8)
 
 
-def _matched(tree: Tree, other: Tree, leaf_name: Any) -> Tree:
-    """The second tree with leaves numbered like the first: by name where both have names, else by number."""
-    if not isinstance(other, Tree):
-        raise TypeError(f"compare must be an arbora.Tree. Got {type(other).__name__}.")
-    if other.n_leaves != tree.n_leaves:
-        raise ValueError(f"compare must have the same {tree.n_leaves} leaves. Got {other.n_leaves}.")
-    if other.name is None or tree.name is None:
-        return other
-    mine = [leaf_name(leaf) for leaf in range(tree.n_leaves)]
-    theirs = [str(name) for name in other.name[: tree.n_leaves]]
-    if mine == theirs or Counter(mine) != Counter(theirs) or len(set(mine)) < len(mine):
-        return other
-    number = {name: leaf for leaf, name in enumerate(mine)}
-    moved = np.arange(other.n_nodes)
-    moved[: tree.n_leaves] = [number[name] for name in theirs]
-    back = np.argsort(moved)
-    per_node: dict[str, Any] = {"height": other.height, "support": other.support, "name": other.name}
-    per_node = {key: None if values is None else values[back] for key, values in per_node.items()}
-    return Tree(other.parent[back], other.n_leaves, **per_node)
+def _matched(tree: Tree, compare: Tree, names: Sequence[str] | None) -> Tree:
+    """The second tree with leaves numbered like the first; `names` are those of a tree without its own."""
+    if not isinstance(compare, Tree):
+        raise TypeError(f"compare must be an arbora.Tree. Got {type(compare).__name__}.")
+    if tree.name is None and names is not None and compare.name is not None:
+        return compare.matched_to(names).replace(name=None)
+    return compare.matched_to(tree)

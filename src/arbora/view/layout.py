@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.tree import Tree
-from arbora.tree._cut import SplitOrder, split_order
+from arbora.tree.cutting import SplitOrder, split_order
 from arbora.view import _kernels as kernels
 
 Floats = NDArray[np.float64]

@@ -30,7 +30,8 @@ def test_what_is_written_is_read_back(tree, data):
     back = Tree.from_newick(tree.to_newick())
     assert sorted(back.name) == sorted(labels)
     back = back.restrict(np.argsort(tree.leaf_order))  # leaves were numbered as they appeared
-    assert back.same_topology(tree)
+    # names may repeat here, so the shapes are compared by number
+    assert back.replace(name=None).same_topology(tree.replace(name=None))
     assert back.name[: tree.n_leaves].tolist() == labels[: tree.n_leaves]
     assert np.allclose(back.cophenetic(), tree.cophenetic())
 

@@ -101,6 +101,10 @@ def test_a_later_version_is_refused_by_name(tmp_path, monkeypatch):
         Tree.load(path)
 
 
+def header(arrays):
+    return {"format": npz.MARKER, "version": files.VERSION, "n_arrays": len(arrays)}
+
+
 class Bomb:
     def __reduce__(self):
         return os.mkdir, ("exploded",)
@@ -109,7 +113,7 @@ class Bomb:
 def test_nothing_is_unpickled(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arrays = {"n_leaves": 1, "parent": np.array([Bomb()])}
-    np.savez("pickled.npz", **npz._header(npz.MARKER, arrays), **arrays)
+    np.savez("pickled.npz", **header(arrays), **arrays)
     (tmp_path / "bare.pkl").write_bytes(pickle.dumps(Bomb()))
     for name in ("pickled.npz", "bare.pkl"):
         with pytest.raises(FormatError):
@@ -120,7 +124,7 @@ def test_nothing_is_unpickled(tmp_path, monkeypatch):
 def test_arrays_that_are_no_tree_are_refused(tmp_path):
     path = tmp_path / "bad.npz"
     arrays = {"n_leaves": 2, "parent": [0, 1, 2]}
-    np.savez(path, **npz._header(npz.MARKER, arrays), **arrays)
+    np.savez(path, **header(arrays), **arrays)
     with pytest.raises(FormatError, match="damaged"):
         Tree.load(path)
 

@@ -103,12 +103,8 @@ def split_uncertainty(tree: Tree) -> Floats:
 
 
 def cut(tree: Tree, n_clusters: int) -> Ints:
-    """Labels of a cut into exactly so many clusters, also where a split of many children jumps over it."""
-    n_clusters = min(n_clusters, tree.n_leaves)
-    try:
-        return tree.cut(n_clusters=n_clusters)
-    except ValueError:
-        return tree.binarize().cut(n_clusters=n_clusters)
+    """Labels of a cut into exactly that many clusters, also where a split of many children jumps over it."""
+    return tree.cut(n_clusters=min(n_clusters, tree.n_leaves), exact="binarize")
 
 
 def label_of_nodes(labels: Ints, point_parent: Ints, node_parent: Ints, place: Ints) -> Ints:

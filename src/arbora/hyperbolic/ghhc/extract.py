@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import Floats
 from arbora.hyperbolic.ghhc.model import Ints
 from arbora.tree import Tree
+from arbora.tree.groups import tree_of_groups
 
 
 class Extraction(NamedTuple):
@@ -47,38 +47,20 @@ def extract_tree(
     >>> extract_tree(np.array([0, 0, 1, 1, 1]), np.array([1, -1, 1])).tree.to_newick()
     '((0,1),(2,3,4));'
     """
-    n_points, n_nodes = len(point_parent), len(node_parent)
-    # extra node of model node m: n_points + m; the node itself: n_points + n_nodes + m
-    parent = np.concatenate(
-        [
-            n_points + point_parent,
-            n_points + n_nodes + np.arange(n_nodes),
-            np.where(node_parent >= 0, n_points + n_nodes + node_parent, -1),
-        ]
+    n_nodes = len(node_parent)
+    # group m holds the data of model node m, group n_nodes + m is the node itself
+    above = np.concatenate(
+        [n_nodes + np.arange(n_nodes), np.where(node_parent >= 0, n_nodes + node_parent, -1)]
     )
-    n_all = len(parent)
-    support = np.ones(n_all)
-    if point_support is not None:
-        support[:n_points] = point_support
-    if node_support is not None:
-        support[n_points + n_nodes :] = node_support
-    height = np.zeros(n_all)
-    if node_height is not None:
-        height[n_points : n_points + n_nodes] = node_height
-        height[n_points + n_nodes :] = node_height
-    order = kernels.upward_order(parent, n_points)
-    above, stands_for = kernels.contract_unary(parent, order, n_points, support)
-    kept = order[stands_for[order] == order]
-    number = np.full(n_all, -1, np.int64)
-    number[:n_points] = np.arange(n_points)
-    number[kept] = n_points + np.arange(len(kept))
-    nodes = np.concatenate([np.arange(n_points), kept])
-    support[nodes[-1]] = 1.0  # the root
-    tree = Tree(
-        np.where(above[nodes] >= 0, number[above[nodes]], -1),
-        n_points,
-        height=None if node_height is None else height[nodes],
-        support=support[nodes] if point_support is not None or node_support is not None else None,
+    support = None
+    if point_support is not None or node_support is not None:
+        support = np.ones(2 * n_nodes)
+        support[n_nodes:] = 1.0 if node_support is None else node_support
+    found = tree_of_groups(
+        above,
+        point_parent,
+        height=None if node_height is None else np.concatenate([node_height, node_height]),
+        support=support,
+        leaf_support=point_support,
     )
-    final = stands_for[n_points + n_nodes :]
-    return Extraction(tree, np.where(final >= 0, number[final], -1))
+    return Extraction(found.tree, found.node[n_nodes:])

@@ -6,8 +6,9 @@ import re
 
 import numpy as np
 
+from arbora._base.types import Floats
 from arbora.errors import FormatError
-from arbora.tree._tree import Floats, Tree
+from arbora.tree._tree import Tree
 from arbora.tree.formats import _kernels as kernels
 
 _PROBLEMS = {
@@ -146,7 +147,7 @@ def write(tree: Tree, *, lengths: bool | None = None, support: bool = False) -> 
     height = tree.height if lengths is None or lengths else None
     if lengths and height is None:
         raise ValueError("lengths=True needs a tree with heights: use tree.replace(height=...).")
-    order, opens, comma = kernels.write_order(tree.parent, tree.n_leaves, tree.leaf_order, *tree._child_lists)
+    order, opens, comma = kernels.write_order(tree.parent, tree.n_leaves, tree.leaf_order, *tree.child_lists)
     labels = _written_labels(tree, support)
     if height is not None:
         above = height[tree.parent[:-1]] - height[:-1]

@@ -8,9 +8,11 @@ import numpy as np
 
 from arbora._base.jit import inner, kernel
 
-DASGUPTA, SAMPLING_DIVERGENCE = 0, 1  # what a contraction is charged by: see `contract_greedily`
+# What a contraction is charged by: see `contract_greedily`.
+DASGUPTA, SAMPLING_DIVERGENCE = 0, 1
 ChildLinks = namedtuple("ChildLinks", "first last following count")
-MAX_EXACT_SIBLINGS = 64  # parents with more internal children reprice them when they come up, not at once
+# Parents with more internal children reprice them when they come up, not at once.
+MAX_EXACT_SIBLINGS = 64
 
 
 @kernel()
@@ -85,6 +87,63 @@ def pair_children(n_leaves, offsets, index):
             waiting = kept
         number[n_leaves + slot] = queue[0]
     return parent, source, added
+
+
+@kernel()
+def upward_order(parent, n_leaves):
+    """Internal nodes, every child before its parent, for parents in any order: int64[n_internal].
+
+    Deepest first. Empty where the parents form a cycle.
+    """
+    n_nodes = parent.shape[0]
+    depth = np.full(n_nodes, -1, dtype=np.int64)
+    path = np.empty(n_nodes, dtype=np.int64)
+    for node in range(n_leaves, n_nodes):
+        length, at = 0, node
+        while at >= 0 and depth[at] < 0:
+            if length == n_nodes:
+                return np.empty(0, dtype=np.int64)
+            path[length] = at
+            length += 1
+            at = parent[at]
+        below = depth[at] if at >= 0 else -1
+        for k in range(length - 1, -1, -1):
+            below += 1
+            depth[path[k]] = below
+    return n_leaves + np.argsort(-depth[n_leaves:], kind="mergesort")
+
+
+@kernel()
+def contract_unary(parent, order, n_leaves, support):
+    """Drop internal nodes without leaves, replace those with one child by it.
+
+    Returns `above`, the parent of every node that stays, and `stands_for`, the node that stands for each
+    (-1: none). `support` is multiplied along what is contracted, in place.
+    """
+    n_nodes = parent.shape[0]
+    above = np.full(n_nodes, -2, dtype=np.int64)
+    stands_for = np.full(n_nodes, -1, dtype=np.int64)
+    n_children = np.zeros(n_nodes, dtype=np.int64)
+    child = np.full(n_nodes, -1, dtype=np.int64)
+    for leaf in range(n_leaves):
+        stands_for[leaf] = leaf
+        above[leaf] = parent[leaf]
+        n_children[parent[leaf]] += 1
+        child[parent[leaf]] = leaf
+    for node in order:
+        if n_children[node] == 0:
+            continue
+        if n_children[node] == 1:
+            stands_for[node] = child[node]
+            if parent[node] >= 0:
+                support[child[node]] *= support[node]
+        else:
+            stands_for[node] = node
+        above[stands_for[node]] = parent[node]
+        if parent[node] >= 0:
+            n_children[parent[node]] += 1
+            child[parent[node]] = stands_for[node]
+    return above, stands_for
 
 
 @kernel()

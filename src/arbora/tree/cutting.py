@@ -4,24 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from arbora.tree import _edit_kernels as edit_kernels
-from arbora.tree import _kernels as kernels
-from arbora.tree._edit import rebuilt
-from arbora.tree._tree import Floats, Ints, Tree
+from arbora._base.params import check_choice, check_whole
+from arbora._base.types import Bools, Floats, Ints
+from arbora.tree import edit_kernels
+from arbora.tree import pass_kernels as kernels
+from arbora.tree._tree import Tree
+from arbora.tree.surgery import rebuilt
+
+Exact = Literal["raise", "nearest", "binarize"]
+
+
+class Criterion(TypedDict, total=False):
+    """The criteria of `Tree.cut` besides `n_clusters`, for the methods that take the same ones."""
+
+    height: float | None
+    max_size: int | None
+    min_size: int | None
+    exact: Exact
 
 
 class Level(NamedTuple):
-    """A cut that `Tree.levels` proposes."""
+    """A cut that `Tree.levels` proposes.
+
+    `gap` is how far it could move in height without a change; `stability` the mean support of its nodes (NaN
+    where the tree has no support).
+    """
 
     n_clusters: int
     labels: Ints
     nodes: Ints
     gap: float
-    stability: float = float("nan")  # mean support of its nodes, where the tree has support
+    stability: float = float("nan")
 
 
 class SplitOrder(NamedTuple):
@@ -34,17 +51,21 @@ class SplitOrder(NamedTuple):
     n_clusters: Ints
     height: Floats
 
-    def n_splits(self, n_clusters: int) -> int:
-        """How many splits leave exactly so many clusters; raises where an n-ary split jumps over it."""
+    def n_splits(self, n_clusters: int, exact: Exact = "raise") -> int:
+        """How many splits leave that many clusters; `exact` decides where an n-ary split jumps over the number."""
         splits = int(np.searchsorted(self.n_clusters, n_clusters))
-        if self.n_clusters[splits] != n_clusters:
-            fewer, more = self.n_clusters[splits - 1], self.n_clusters[splits]
-            raise ValueError(
-                f"There is no cut into n_clusters={n_clusters}: the split of node "
-                f"{self.nodes[splits - 1]} leads from {fewer} to {more}. "
-                f"Ask for {fewer} or {more}, or cut tree.binarize()."
-            )
-        return splits
+        fewer, more = int(self.n_clusters[splits - 1]), int(self.n_clusters[splits])
+        if more == n_clusters:
+            return splits
+        if exact == "nearest":
+            # the first number of splits with `fewer`: unary nodes are not taken apart for nothing
+            is_fewer_nearer = n_clusters - fewer <= more - n_clusters
+            return int(np.searchsorted(self.n_clusters, fewer)) if is_fewer_nearer else splits
+        raise ValueError(
+            f"There is no cut into n_clusters={n_clusters}: the split of node {self.nodes[splits - 1]} leads "
+            f"from {fewer} to {more}. Ask for {fewer} or {more}, or say exact='nearest' for the nearer of them "
+            f"or exact='binarize' for a cut of tree.binarize()."
+        )
 
 
 def joining_heights(tree: Tree) -> Floats:
@@ -69,36 +90,40 @@ def split_order(tree: Tree) -> SplitOrder:
     return SplitOrder(nodes, np.concatenate([[1], 1 + np.cumsum(added)]), np.append(height[ranked], -np.inf))
 
 
-def cut(
-    tree: Tree,
-    n_clusters: int | None = None,
-    *,
-    height: float | None = None,
-    max_size: int | None = None,
-    min_size: int | None = None,
-) -> Ints:
+def cut(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Ints:
     """Flat cluster label of each leaf, by exactly one criterion; see `Tree.cut`."""
-    return _clusters(tree, n_clusters, height=height, max_size=max_size, min_size=min_size)[0]
+    if n_clusters is not None and criterion.get("exact", "raise") == "binarize":
+        # nodes of the binary tree are not nodes of this one, labels of leaves are the same
+        tree = tree.binarize()
+    return clusters(tree, split_nodes(tree, n_clusters, **criterion))[0]
 
 
-def cut_nodes(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> Ints:
+def cut_nodes(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Ints:
     """The nodes that stand for the clusters of `cut`, in label order."""
-    return _clusters(tree, n_clusters, **criterion)[1]
+    _refuse_binarize(tree, criterion.get("exact"), "cut_nodes")
+    return clusters(tree, split_nodes(tree, n_clusters, **criterion))[1]
 
 
-def _clusters(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> tuple[Ints, Ints]:
-    return edit_kernels.name_clusters(tree.parent, tree.n_leaves, _split_nodes(tree, n_clusters, **criterion))
+def clusters(tree: Tree, is_split: Bools) -> tuple[Ints, Ints]:
+    """Label of each leaf, numbered by first leaf, and node of each label, when the marked nodes are taken apart.
+
+    Every cut ends here: a criterion only decides which nodes to split (a node only if its parent is).
+    """
+    labels, nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)
+    return labels, nodes
 
 
-def _split_nodes(
+def split_nodes(
     tree: Tree,
     n_clusters: int | None = None,
     *,
     height: float | None = None,
     max_size: int | None = None,
     min_size: int | None = None,
-) -> np.ndarray:
+    exact: Exact = "raise",
+) -> Bools:
     """Which nodes a criterion takes apart: bool[n_nodes]."""
+    check_choice(exact, "exact", ("raise", "nearest", "binarize"))
     criteria = {"n_clusters": n_clusters, "height": height, "max_size": max_size, "min_size": min_size}
     given = [key for key, value in criteria.items() if value is not None]
     if len(given) != 1:
@@ -106,30 +131,38 @@ def _split_nodes(
             f"cut() takes exactly one of {', '.join(criteria)}. Got {' and '.join(given) or 'none'}."
         )
     if height is not None:
-        return joining_heights(tree) > _checked_height(tree, height)
-    bound = _checked_count(tree, given[0], criteria[given[0]])
+        is_split: Bools = joining_heights(tree) > _checked_height(tree, height)
+        return is_split
     if max_size is not None:
-        return tree.sizes > bound
+        is_split = tree.sizes > check_whole(max_size, "max_size")
+        return is_split
+    bound = _checked_count(tree, given[0], criteria[given[0]])
     if min_size is not None:
-        return edit_kernels.split_above_size(tree.parent, tree.n_leaves, tree.sizes, bound)
+        is_split = edit_kernels.split_above_size(tree.parent, tree.n_leaves, tree.sizes, bound)
+        return is_split
     order = split_order(tree)
-    return _first_splits(tree, order, order.n_splits(bound))
+    return _first_splits(tree, order, order.n_splits(bound, exact))
 
 
-def _first_splits(tree: Tree, order: SplitOrder, n_splits: int) -> np.ndarray:
+def _refuse_binarize(tree: Tree, exact: Exact | None, method: str) -> None:
+    if exact == "binarize" and not tree.is_binary:
+        raise ValueError(
+            f"{method}() answers with nodes of this tree, which exact='binarize' would not be. "
+            f"Use tree.binarize().{method}(...)."
+        )
+
+
+def _first_splits(tree: Tree, order: SplitOrder, n_splits: int) -> Bools:
     is_split = np.zeros(tree.n_nodes, dtype=np.bool_)
     is_split[order.nodes[:n_splits]] = True
     return is_split
 
 
 def _checked_count(tree: Tree, argument: str, value: Any) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{argument} must be an int. Got {value!r}.")
-    if argument == "max_size" and value >= 1:
-        return int(value)
-    if not 1 <= value <= tree.n_leaves:
+    number = check_whole(value, argument, least=None)
+    if not 1 <= number <= tree.n_leaves:
         raise ValueError(f"{argument} must lie in [1, n_leaves={tree.n_leaves}]. Got {value!r}.")
-    return int(value)
+    return number
 
 
 def _checked_height(tree: Tree, height: Any) -> float:
@@ -144,8 +177,12 @@ def _checked_height(tree: Tree, height: Any) -> float:
     return value
 
 
-def flat_clusterings(tree: Tree, n_clusters: Sequence[int] | None = None) -> Iterator[tuple[int, Ints]]:
+def flat_clusterings(
+    tree: Tree, n_clusters: Sequence[int] | None = None, *, exact: Exact = "raise"
+) -> Iterator[tuple[int, Ints]]:
     """Iterate over (n_clusters, labels) along the tree, coarse to fine: all of them, or those asked for.
+
+    `exact` as in `Tree.cut`.
 
     Examples
     --------
@@ -157,21 +194,23 @@ def flat_clusterings(tree: Tree, n_clusters: Sequence[int] | None = None) -> Ite
     4 [0 0 1 2 3]
     5 [0 1 2 3 4]
     """
+    check_choice(exact, "exact", ("raise", "nearest", "binarize"))
+    if exact == "binarize":
+        tree = tree.binarize()
     order = split_order(tree)
     if n_clusters is None:
         counts = np.unique(order.n_clusters).tolist()
     else:
         counts = sorted({_checked_count(tree, "n_clusters", k) for k in n_clusters})
-    splits = [order.n_splits(k) for k in counts]  # raises here, not at the first iteration
-    return _iterate_clusterings(tree, order, counts, splits)
+    # an impossible number raises here, not at the first iteration
+    splits = sorted({order.n_splits(k, exact) for k in counts})
+    return _iterate_clusterings(tree, order, splits)
 
 
-def _iterate_clusterings(
-    tree: Tree, order: SplitOrder, counts: list[int], splits: list[int]
-) -> Iterator[tuple[int, Ints]]:
-    for k, n_splits in zip(counts, splits):
-        is_split = _first_splits(tree, order, n_splits)
-        yield k, edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)[0]
+def _iterate_clusterings(tree: Tree, order: SplitOrder, splits: list[int]) -> Iterator[tuple[int, Ints]]:
+    for n_splits in splits:
+        labels = clusters(tree, _first_splits(tree, order, n_splits))[0]
+        yield int(order.n_clusters[n_splits]), labels
 
 
 def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Level]:
@@ -190,10 +229,7 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
     >>> [(level.n_clusters, round(level.gap, 1)) for level in tree.levels(2)]
     [(2, 86.0), (3, 7.0)]
     """
-    if isinstance(max_levels, bool) or not isinstance(max_levels, (int, np.integer)):
-        raise TypeError(f"max_levels must be an int. Got {max_levels!r}.")
-    if max_levels < 1:
-        raise ValueError(f"max_levels must be at least 1. Got {max_levels}.")
+    check_whole(max_levels, "max_levels")
     most = tree.n_leaves - 1 if max_clusters is None else _checked_count(tree, "max_clusters", max_clusters)
     order = split_order(tree)
     gaps = order.height[:-2] - order.height[1:-1] if len(order.height) > 2 else np.empty(0)
@@ -205,7 +241,7 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
     found = []
     for k in best:
         is_split = _first_splits(tree, order, k + 1)
-        labels, nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)
+        labels, nodes = clusters(tree, is_split)
         found.append(Level(len(nodes), labels, nodes, float(gaps[k]), float(stability[k])))
     return found
 
@@ -226,7 +262,7 @@ def _mean_supports(tree: Tree, order: SplitOrder) -> Floats:
     return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
 
 
-def prune(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> Tree:
+def prune(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Tree:
     """The upper part as a tree: the clusters of a cut become its leaves, in label order.
 
     Examples
@@ -235,8 +271,9 @@ def prune(tree: Tree, n_clusters: int | None = None, **criterion: Any) -> Tree:
     >>> Tree.from_newick("((a,b)birds,(c,d,e)fish)animals;").prune(n_clusters=2).to_newick()
     '(birds,fish)animals;'
     """
-    is_split = _split_nodes(tree, n_clusters, **criterion)
-    nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)[1]
+    _refuse_binarize(tree, criterion.get("exact"), "prune")
+    is_split = split_nodes(tree, n_clusters, **criterion)
+    nodes = clusters(tree, is_split)[1]
     source = np.concatenate([nodes, np.flatnonzero(is_split)])
     number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)  # the last entry answers for the root's parent, -1
     number[source] = np.arange(len(source))
@@ -267,7 +304,7 @@ def taxonomy(tree: Tree, n_clusters: Sequence[int]) -> Tree:
     inner = [k for k in counts if 1 < k < tree.n_leaves]  # the root is the level of 1, the leaves that of n
     for k in reversed(inner):
         is_split = _first_splits(tree, order, order.n_splits(k))
-        labels, nodes = edit_kernels.name_clusters(tree.parent, tree.n_leaves, is_split)
+        labels, nodes = clusters(tree, is_split)
         label_of_below = np.empty(len(source[-1]), dtype=np.int64)
         label_of_below[labels_below] = labels
         first += len(source[-1])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from trees import chain, clades, leaf_sets, trees
 
 from arbora import Tree
-from arbora.tree import _edit_kernels as edit_kernels
+from arbora.tree import edit_kernels
+from arbora.tree.surgery import graft, is_above, labels_by_position, top_over, with_top
 
 any_tree = trees(max_leaves=14, unary=0.2, heights=True)
 
@@ -149,3 +150,31 @@ def test_a_long_chain_can_be_edited():
 def test_leaves_that_do_not_exist_are_refused(leaves, error, message):
     with pytest.raises(error, match=message):
         Tree([4, 4, 5, 5, 6, 6, -1], 4).restrict(leaves)
+
+
+@given(trees(min_leaves=2, max_leaves=12, unary=0.2), st.integers(1, 6))
+def test_top_and_parts_give_the_tree_back(tree, max_size):
+    nodes = tree.cut_nodes(max_size=max_size)
+    top = top_over(tree, nodes)
+    assert top.n_leaves == len(nodes)
+    assert is_above(tree, nodes).tolist() == [
+        any(node in tree.ancestors(below) for below in nodes.tolist()) for node in range(tree.n_nodes)
+    ]
+    assert with_top(tree, nodes, top).same_topology(tree)
+    leaves = [np.sort(tree.leaves(node)) for node in nodes]
+    assert graft(top, [tree.subtree(node) for node in nodes], leaves).same_topology(tree)
+
+
+@given(trees(min_leaves=2, max_leaves=12), st.integers(1, 6))
+def test_another_top_keeps_what_is_below(tree, max_size):
+    nodes = tree.cut_nodes(max_size=max_size)
+    top = chain(len(nodes)) if len(nodes) > 1 else Tree([-1], 1)
+    changed = with_top(tree, nodes, top)
+    for node in nodes.tolist():
+        leaves = np.sort(tree.leaves(node))
+        assert changed.restrict(leaves).same_topology(tree.restrict(leaves))
+    firsts = [int(tree.leaves(node)[0]) for node in nodes]
+    assert changed.restrict(firsts).same_topology(top)
+    assert labels_by_position(tree, nodes).tolist() == [
+        next(k for k, node in enumerate(nodes) if leaf in tree.leaves(node)) for leaf in tree.leaf_order
+    ]

@@ -1,13 +1,20 @@
-"""Trees from trees: subtree, restriction, unary nodes removed, binary nodes added."""
+"""Trees from trees: parts taken out, put in and put together, unary nodes removed, binary nodes added.
+
+An antichain that covers the leaves (every leaf lies below exactly one of its nodes) divides a tree into a top
+and parts. `top_over`, `with_top` and `graft` are about shape alone: what they return has no heights or names.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora.tree import _edit_kernels as edit_kernels
-from arbora.tree import _kernels as kernels
-from arbora.tree._tree import Ints, Tree
+from arbora._base.types import Bools, Ints
+from arbora.tree import edit_kernels
+from arbora.tree import pass_kernels as kernels
+from arbora.tree._tree import Tree
 
 
 def rebuilt(
@@ -64,7 +71,7 @@ def subtree(tree: Tree, node: int) -> Tree:
     >>> Tree.from_newick("((a,b),(c,(d,e)));").subtree(7).to_newick()
     '(c,(d,e));'
     """
-    node = tree._checked_node(node)
+    node = tree.checked_node(node)
     leaves = np.sort(tree.leaves(node))
     start = tree.leaf_start
     keep = (start >= start[node]) & (start < start[node] + tree.sizes[node])
@@ -83,7 +90,7 @@ def restrict(tree: Tree, leaves: ArrayLike) -> Tree:
     >>> Tree.from_newick("((a,b),(c,(d,e)));").restrict([0, 3, 4]).to_newick()
     '(a,(d,e));'
     """
-    leaves = tree._checked_nodes(leaves, "leaves")
+    leaves = tree.checked_nodes(leaves, "leaves")
     if leaves.ndim != 1 or leaves.size == 0:
         raise ValueError(f"leaves must be a non-empty list of leaves. Got shape {leaves.shape}.")
     if leaves.max() >= tree.n_leaves:
@@ -127,6 +134,93 @@ def binarize(tree: Tree) -> Tree:
     """
     if tree.is_binary:
         return tree
-    parent, source, added = edit_kernels.pair_children(tree.n_leaves, *tree._child_lists)
+    parent, source, added = edit_kernels.pair_children(tree.n_leaves, *tree.child_lists)
     order = None if tree._order is None else tree.leaf_order
     return rebuilt(tree, parent, tree.n_leaves, source, order=order, added=added)
+
+
+def labels_by_position(tree: Tree, nodes: Ints) -> Ints:
+    """Which of the nodes, an antichain that covers the leaves, each position of the leaf order lies below."""
+    labels = np.zeros(tree.n_leaves, dtype=np.int64)
+    by_position = np.argsort(tree.leaf_start[nodes])
+    labels[tree.leaf_start[nodes[by_position[1:]]]] = 1
+    return by_position[np.cumsum(labels)]
+
+
+def is_above(tree: Tree, nodes: Ints) -> Bools:
+    """Which nodes lie above an antichain that covers the leaves: bool[n_nodes]."""
+    label = labels_by_position(tree, nodes)[tree.leaf_start]
+    at = nodes[label]
+    # a unary node above has as many leaves, but a larger number
+    above: Bools = (tree.sizes >= tree.sizes[at]) & (np.arange(tree.n_nodes) > at)
+    return above
+
+
+def top_over(tree: Tree, nodes: Ints) -> Tree:
+    """The tree above an antichain that covers the leaves: node k of the antichain becomes leaf k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora import Tree
+    >>> from arbora.tree.surgery import top_over
+    >>> top_over(Tree.from_newick("(((a,b),c),(d,e));"), np.array([5, 2, 7])).to_newick()
+    '((0,1),2);'
+    """
+    upper = np.flatnonzero(is_above(tree, nodes))
+    number = np.full(tree.n_nodes, -1, dtype=np.int64)
+    number[nodes] = np.arange(len(nodes))
+    number[upper] = len(nodes) + np.arange(len(upper))
+    above = tree.parent[np.concatenate([nodes, upper])]
+    return Tree(np.where(above >= 0, number[above], -1), len(nodes))
+
+
+def with_top(tree: Tree, nodes: Ints, top: Tree) -> Tree:
+    """The tree with what lies above an antichain replaced: leaf k of `top` is node k of the antichain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora import Tree
+    >>> from arbora.tree.surgery import with_top
+    >>> tree = Tree.from_newick("(((a,b),c),(d,e));")
+    >>> with_top(tree, np.array([5, 2, 7]), Tree.from_newick("((x,y),z);")).to_newick()
+    '(((0,1),2),(3,4));'
+    """
+    lower = ~is_above(tree, nodes)
+    number = np.cumsum(lower) - 1
+    n_lower = int(lower.sum())
+    above = tree.parent[lower]
+    parent = np.concatenate([np.where(above >= 0, number[above], -1), np.full(top.n_internal, -1)])
+    to_top = n_lower - top.n_leaves
+    parent[number[nodes]] = np.where(top.parent[: top.n_leaves] >= 0, top.parent[: top.n_leaves] + to_top, -1)
+    inner = top.parent[top.n_leaves :]
+    parent[n_lower:] = np.where(inner >= 0, inner + to_top, -1)
+    return Tree(parent, tree.n_leaves)
+
+
+def graft(top: Tree, parts: Sequence[Tree], leaves: Sequence[Ints]) -> Tree:
+    """Put a tree in place of each leaf of `top`; ``leaves[k]`` are the final numbers of the leaves of part k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora import Tree
+    >>> from arbora.tree.surgery import graft
+    >>> pair = Tree.from_newick("(a,b);")
+    >>> graft(pair, [pair, pair], [np.array([0, 2]), np.array([1, 3])]).to_newick()
+    '((0,2),(1,3));'
+    """
+    n = sum(part.n_leaves for part in parts)
+    n_inner = np.array([part.n_internal for part in parts])
+    first_inner = n + np.concatenate([[0], np.cumsum(n_inner)])
+    parent = np.full(first_inner[-1] + top.n_internal, -1, dtype=np.int64)
+    to_top = first_inner[-1] - top.n_leaves
+    for k, part in enumerate(parts):
+        number = np.concatenate([leaves[k], np.arange(first_inner[k], first_inner[k + 1])])
+        parent[number[:-1]] = number[part.parent[:-1]]
+        above = top.parent[k]
+        parent[number[-1]] = above + to_top if above >= 0 else -1
+    above = top.parent[top.n_leaves :]
+    parent[first_inner[-1] :] = np.where(above >= 0, above + to_top, -1)
+    return Tree(parent, n)
