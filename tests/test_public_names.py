@@ -9,7 +9,7 @@ import arbora as ab
 # the names that users and their code rely on
 PROMISED = {
     "arbora": "Tree cluster refine linkage bisecting_kmeans hierarchical_kmeans OnlineTree HypHC GHHC FPH L2H "
-    "TURTLE TEMI similarity metrics nn",
+    "TURTLE TEMI read Dataset similarity metrics nn",
     "arbora.similarity": "cosine dense graph knn gaussian",
     "arbora.metrics": "dasgupta_cost dasgupta_bounds wang_cost moseley_wang_revenue tree_sampling_divergence "
     "dendrogram_purity least_hierarchical_distance leaf_purity clustering_accuracy level_scores",

@@ -18,6 +18,7 @@ _PACKAGES = (
     "metrics",
     "nn",
     "probabilistic",
+    "reading",
     "search",
     "similarity",
     "tasks",
@@ -34,6 +35,8 @@ _HOME_OF_NAME = {
     "TEMI": "arbora.logits",
     "TURTLE": "arbora.logits",
     "Tree": "arbora.tree",
+    "Dataset": "arbora.reading",
+    "read": "arbora.reading",
     "ClusterReport": "arbora.search",
     "OnlineTree": "arbora.search",
     "TreeClustering": "arbora.search",
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from arbora import metrics as metrics
     from arbora import nn as nn
     from arbora import probabilistic as probabilistic
+    from arbora import reading as reading
     from arbora import search as search
     from arbora import similarity as similarity
     from arbora import tasks as tasks
@@ -66,6 +70,8 @@ if TYPE_CHECKING:
     from arbora.logits import TEMI as TEMI
     from arbora.logits import TURTLE as TURTLE
     from arbora.probabilistic import FPH as FPH
+    from arbora.reading import Dataset as Dataset
+    from arbora.reading import read as read
     from arbora.search import ClusterReport as ClusterReport
     from arbora.search import OnlineTree as OnlineTree
     from arbora.search import TreeClustering as TreeClustering

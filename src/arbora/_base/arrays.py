@@ -51,6 +51,9 @@ def as_matrix(data: Any, *, argument: str = "X") -> Matrix:
 
 def row_names(data: Any) -> list[str] | None:
     """Names that come with data: the index of a pandas frame unless it merely counts, the `obs_names` of AnnData."""
+    if is_dataset(data):
+        names: list[str] | None = data.names
+        return names
     index = getattr(data, "obs_names", None)
     if index is None:
         index = getattr(data, "index", None)
@@ -162,23 +165,50 @@ def _two_dimensional(array: NDArray[Any], argument: str) -> NDArray[Any]:
 # ---- frames --------------------------------------------------------------------------------------------------
 
 
-def _frame(data: Any, argument: str) -> Matrix | None:
-    """Matrix of a pandas, polars or Arrow frame, or of a Series of vectors; None for anything else."""
+def frame_columns(data: Any) -> dict[str, Any] | None:
+    """Columns of a frame of pandas, polars or Arrow by name; None for anything else."""
     package = type(data).__module__.split(".")[0]
     if package == "pandas" and hasattr(data, "columns"):
-        columns = {str(name): data.iloc[:, k] for k, name in enumerate(data.columns)}
+        return {str(name): data.iloc[:, k] for k, name in enumerate(data.columns)}
+    if package == "polars" and hasattr(data, "get_columns"):
+        return {column.name: column for column in data.get_columns()}
+    if package == "pyarrow" and hasattr(data, "column_names"):
+        return dict(zip(data.column_names, data.columns))
+    return None
+
+
+def _frame(data: Any, argument: str) -> Matrix | None:
+    """Matrix of a pandas, polars or Arrow frame, of a Series of vectors, or of what `arbora.read` returns."""
+    if is_dataset(data):
+        return _of_dataset(data, argument)
+    columns = frame_columns(data)
+    if columns is not None:
         return Matrix(_columns(columns, argument), row_names(data), list(columns))
+    package = type(data).__module__.split(".")[0]
     if package == "pandas" and hasattr(data, "iloc"):
         return Matrix(_two_dimensional(_series(data, argument, "it"), argument), row_names(data), None)
-    if package == "polars" and hasattr(data, "get_columns"):
-        columns = {column.name: column for column in data.get_columns()}
-        return Matrix(_columns(columns, argument), None, list(columns))
     if package == "polars" and hasattr(data, "to_list"):
         return Matrix(_two_dimensional(_series(data, argument, "it"), argument), None, None)
-    if package == "pyarrow" and hasattr(data, "column_names"):
-        columns = dict(zip(data.column_names, data.columns))
-        return Matrix(_columns(columns, argument), None, list(columns))
     return None
+
+
+def is_dataset(data: Any) -> bool:
+    """Whether this is what `arbora.read` returns, which lives in a layer above this one."""
+    return type(data).__module__ == "arbora.reading.dataset"
+
+
+def unwrap(data: Any) -> tuple[Any, list[str] | None]:
+    """What to cluster, and the names that come with it: a dataset opens to its vectors or its similarity."""
+    if is_dataset(data):
+        return data.as_input(), data.names
+    return data, row_names(data)
+
+
+def _of_dataset(data: Any, argument: str) -> Matrix:
+    if data.kind != "vectors":
+        raise TypeError(f"{argument} must be vectors. {data.source} holds a {data.kind}.")
+    values = data.values.toarray() if hasattr(data.values, "toarray") else data.values
+    return Matrix(_real(values, argument), data.names, data.feature_names)
 
 
 def _columns(columns: dict[str, Any], argument: str) -> NDArray[Any]:

@@ -20,6 +20,7 @@ _EXTRA_OF = {
     "pyarrow": "formats",
     "h5py": "formats",
     "anndata": "formats",
+    "openpyxl": "formats",
     "zarr": "formats",
     "Bio": "formats",
     "dask": "dask",

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.arrays import check_finite
+from arbora._base.arrays import check_finite, is_dataset
 from arbora._base.memory import refuse_if_too_large
 from arbora.linkages.graph import GRAPH_METHODS, graph_linkage
 from arbora.similarity import GraphSimilarity, Similarity
@@ -18,6 +18,8 @@ from arbora.tree import Tree
 
 METHODS = ("single", "average", "complete", "weighted", "centroid", "median", "ward")
 KINDS = ("auto", "vectors", "distances")
+# what an array read from a file was said to be
+_KIND_OF_DATASET = {"vectors": "vectors", "distances": "distances"}
 _WITHOUT_MATRIX = ("single", "centroid", "median", "ward")  # fastcluster works on the vectors themselves
 _EUCLIDEAN_ONLY = ("centroid", "median", "ward")
 _INSTEAD = (
@@ -68,6 +70,9 @@ def linkage(data: Any, method: str = "average", *, metric: str = "euclidean", ki
     array([0.1, 0.6])
     """
     _check_names(method, kind)
+    if is_dataset(data):
+        tree = linkage(data.as_input(), method, metric=metric, kind=_KIND_OF_DATASET.get(data.kind, kind))
+        return tree if data.names is None else tree.replace(name=data.names)
     if kind == "distances":
         return _from_distances(_condensed_of_distances(data), method)
     if sp.issparse(data) or (hasattr(data, "adj") and hasattr(data, "is_directed")):

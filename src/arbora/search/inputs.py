@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.arrays import as_matrix, as_vectors
+from arbora._base.arrays import as_matrix, as_vectors, is_dataset
 from arbora._base.types import RandomState
 from arbora.similarity import Similarity, cosine, graph, knn
 from arbora.similarity.protocol import is_similarity
@@ -51,6 +51,8 @@ def read_input(
     argument: str = "data",
 ) -> Input:
     """What was given, checked; nothing of the caller's is changed."""
+    if is_dataset(data):
+        return _read_dataset(data, similarity, directed, argument)
     if is_similarity(data):
         return Input("similarity", data, None, f"similarity of {data.n_points:,} points")
     if isinstance(data, tuple) or _is_network(data):
@@ -64,6 +66,14 @@ def read_input(
     if similarity == "auto":
         _refuse_ambiguous(rows, argument)
     return _vectors(rows, matrix.row_names)
+
+
+def _read_dataset(data: Any, similarity: SimilarityKind, directed: Direction | None, argument: str) -> Input:
+    """What `arbora.read` found, which already says what it is."""
+    if data.kind == "vectors" and similarity == "auto":
+        # a square matrix of vectors is not mistaken for another kind
+        similarity = "knn"
+    return read_input(data.as_input(), similarity, directed, argument=argument)._replace(names=data.names)
 
 
 def compare(

@@ -1,0 +1,318 @@
+"""Read a file or a frame, say what was taken for what, and refuse what is not understood."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._base.types import PathLike
+from arbora.errors import ArboraError, FormatError
+from arbora.reading import arrays, frames, graphs, single_cell, trees
+from arbora.reading.checks import warnings_of
+from arbora.reading.columns import Column
+from arbora.reading.contents import Contents, contents_of, format_of
+from arbora.reading.dataset import Dataset
+from arbora.reading.options import Columns, Directed, Format, Kind, ReadOptions, Scale
+from arbora.reading.roles import dataset_of
+from arbora.reading.square import square_dataset
+from arbora.reading.tables import read_columns
+from arbora.reading.text import decoded, layout_of
+from arbora.tree import Tree
+
+_NETWORKS = ("graphml", "gml", "gexf", "pajek", "adjacency")
+
+
+def read(
+    path: PathLike | Any,
+    *,
+    features: Columns | None = None,
+    drop: Columns | None = None,
+    label_column: str | None = None,
+    name_column: str | None = None,
+    text_column: str | None = None,
+    embedding_column: str | None = None,
+    metadata: PathLike | Mapping[str, Any] | None = None,
+    scale: Scale = "none",
+    kind: Kind | None = None,
+    directed: Directed | None = None,
+    use: str | None = None,
+    format: Format = "auto",
+    decimal: Literal[".", ","] | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> Dataset:
+    r"""Read vectors, a graph or a matrix of distances from a file, and say what was taken for what.
+
+    Print the result to see which columns became features, labels, names, texts and metadata. Nothing is guessed
+    where two readings are sensible: the error then names the option that decides.
+
+    Parameters
+    ----------
+    path : str, path, or frame
+        npy, npz, csv and other text tables, json, jsonl, parquet, arrow, feather, xlsx, h5ad, edge and adjacency
+        lists, GraphML, GML, GEXF, Pajek, MatrixMarket; also packed (gz, bz2, xz, zip). A frame of pandas, polars or
+        Arrow, an AnnData object or a mapping of columns is read by the same rules.
+    features, drop : str or list of str, optional
+        Columns to use, or to leave out; ``*`` stands for anything, as in ``"e*"``. By default a column of vectors is
+        used or, where there is none, every column of numbers that does not merely number or identify the rows.
+    label_column, name_column, text_column, embedding_column : str, optional
+        Columns of known classes, of names, of texts, of vectors.
+    metadata : path, frame or mapping, optional
+        More columns for the same points, matched by name where both have names, otherwise by row.
+    scale : {"none", "standard", "robust"}
+        Bring every feature to mean 0 and deviation 1, or to median 0 and interquartile range 1.
+    kind : {"vectors", "graph", "distances", "similarities"}, optional
+        What a square matrix is; a symmetric one is refused unless this says it.
+    directed : {"sum", "max", "mean"}, optional
+        What the two directions of a matrix that is not symmetric become.
+    use : str, optional
+        Which array of an npz, which sheet of an xlsx, or of an h5ad ``"X"``, ``"layers:NAME"``, ``"obsm:NAME"`` or
+        ``"obsp:NAME"``.
+    format : str
+        The format, where it does not show.
+    decimal, delimiter : str, optional
+        Of a text table, where they do not show.
+    header : bool, optional
+        Whether a text table has a header, where it does not show.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> import arbora as ab, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "flowers.csv")
+    >>> _ = path.write_text('"","width","species"\n"1",0.2,"a"\n"2",0.3,"a"\n"3",1.9,"b"\n')
+    >>> data = ab.read(path, label_column="species")
+    >>> data.names, data.y.tolist(), data.values.tolist()
+    (['1', '2', '3'], ['a', 'a', 'b'], [[0.2], [0.3], [1.9]])
+    """
+    options = ReadOptions.checked(
+        features=features, drop=drop, label_column=label_column, name_column=name_column, text_column=text_column,
+        embedding_column=embedding_column, metadata=metadata, scale=scale, kind=kind, directed=directed, use=use,
+        format=format, decimal=decimal, delimiter=delimiter, header=header,
+    )  # fmt: skip
+    data = read_data(path, options)
+    for warning in data.warnings:
+        warnings.warn(f"{data.source}: {warning}", UserWarning, stacklevel=2)
+    return data
+
+
+def read_data(source: Any, options: ReadOptions) -> Dataset:
+    """`read` with its options in one record; warnings are in the result, and not raised."""
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        data = read_file(name, options)
+        if isinstance(data, Tree):
+            raise FormatError(
+                f"{name} is a tree, not data. In Python, Tree.load and Tree.from_newick read trees."
+            )
+    else:
+        data = _of_memory(source, options)
+    if data.n_points == 0:
+        raise ValueError(f"{data.source} holds no points.")
+    if data.kind == "vectors" and data.values.shape[1] == 0:
+        raise ValueError(f"{data.source} has no features.")
+    if options.metadata is not None:
+        data = _with_metadata(data, options.metadata)
+    data = replace(data, warnings=(*data.warnings, *warnings_of(data, options.scale)))
+    return data.with_scale(options.scale)
+
+
+def read_tree(source: str, options: ReadOptions | None = None) -> Tree:
+    """A tree from arbora's npz, Newick, GraphML, or a linkage matrix in any array or table format."""
+    options = options or ReadOptions()
+    contents = contents_of(source)
+    kind = options.format if options.format != "auto" else format_of(contents)
+    if kind in ("npy", "csv", "tsv", "parquet", "arrow"):
+        # an array where a tree is expected
+        kind = "linkage"
+    tree = _read_as(kind, contents, options)
+    if not isinstance(tree, Tree):
+        raise FormatError(
+            f"{contents.name} holds data, not a tree. Make one with: arbora fit {contents.name} --out tree.npz"
+        )
+    return tree
+
+
+def read_file(source: str, options: ReadOptions) -> Dataset | Tree:
+    """Whatever a file holds."""
+    contents = contents_of(source)
+    return _read_as(options.format if options.format != "auto" else format_of(contents), contents, options)
+
+
+def _read_as(kind: str, contents: Contents, options: ReadOptions) -> Dataset | Tree:
+    try:
+        return _dispatched(kind, contents, options)
+    except (ArboraError, ValueError, TypeError, MemoryError, ImportError):
+        raise
+    # whatever a library raises on a damaged file
+    except Exception as error:
+        raise FormatError(f"{contents.name} is not a readable {kind} file: {error}") from error
+
+
+def _dispatched(kind: str, contents: Contents, options: ReadOptions) -> Dataset | Tree:
+    name = contents.name
+    if kind in ("csv", "tsv"):
+        return _read_text(contents, options)
+    if kind == "npz":
+        is_tree = trees.is_saved_tree(contents)
+        return trees.load_saved_tree(contents) if is_tree else arrays.read_npz(contents, options)
+    if kind in _NETWORKS:
+        return graphs.read_network(contents, options, kind)
+    if kind in ("parquet", "arrow", "xlsx", "json", "jsonl"):
+        return _of_table(_TABLES[kind](contents, options), name, kind, options)
+    if kind == "linkage":
+        return trees.read_linkage(contents, options)
+    if kind == "newick":
+        return trees.read_newick(contents)
+    readers = {
+        "npy": arrays.read_npy,
+        "h5ad": single_cell.read_h5ad,
+        "edges": graphs.read_edges,
+        "mtx": graphs.read_matrix_market,
+    }
+    if kind not in readers:
+        raise FormatError(f"{name} is a {kind} file, which arbora does not read.")
+    return readers[kind](contents, options)
+
+
+_TABLES = {
+    "parquet": frames.read_parquet,
+    "arrow": frames.read_arrow,
+    "xlsx": frames.read_excel,
+    "json": frames.read_json,
+    "jsonl": frames.read_json_lines,
+}
+
+
+def _read_text(contents: Contents, options: ReadOptions) -> Dataset:
+    """A text table, which may be an edge list or a square matrix."""
+    name, text = contents.name, decoded(contents.raw, contents.name)
+    layout = layout_of(text, name, options)
+    is_list = layout.n_columns in (2, 3, 4) and graphs.mentions_edges(layout.comments)
+    if options.kind == "graph" or (is_list and options.kind is None and options.format == "auto"):
+        edges = graphs.read_edges(contents, options)
+        note = "taken as an edge list, as its comments say; format='csv' reads it as a table"
+        return edges if options.kind == "graph" else replace(edges, notes=(*edges.notes, note))
+    if layout.header is not None and not layout.sample:
+        raise ValueError(f"{name} has a header but no rows.")
+    given = (options.label_column, options.name_column, options.text_column)
+    columns = read_columns(text, layout, name, as_text=frozenset(one for one in given if one is not None))
+    row_names = columns.pop(next(iter(columns))).words() if layout.has_row_names else None
+    if layout.n_columns == 1 and options.delimiter is None and columns[next(iter(columns))].kind == "text":
+        raise FormatError(f"{name} has one column of text. If it should have more, delimiter= is another.")
+    return _of_table((columns, row_names), name, "tsv" if layout.delimiter == "\t" else "csv", options)
+
+
+def _of_table(table: Any, name: str, format: str, options: ReadOptions) -> Dataset:
+    if isinstance(table, Mapping):
+        return _of_links(table, name)
+    columns, row_names = table
+    header = graphs.edge_columns(list(columns))
+    if header is not None and options.kind in (None, "graph") and options.features is None:
+        return graphs.graph_of_columns(columns, header, name, format)
+    square = _square_of_table(columns, row_names, name, format, options)
+    return square if square is not None else dataset_of(columns, name, format, options, row_names)
+
+
+def _square_of_table(
+    columns: dict[str, Column], row_names: list[str] | None, name: str, format: str, options: ReadOptions
+) -> Dataset | None:
+    """Distances or similarities of a table whose rows and columns are the same points."""
+    numbers = dict(columns)
+    first = next(iter(columns), None)
+    if row_names is None and first is not None and columns[first].kind == "text":
+        row_names = numbers.pop(first).words()
+    n = len(next(iter(numbers.values())).values) if numbers else 0
+    if len(numbers) != n or any(column.kind != "number" for column in numbers.values()):
+        if options.kind in ("distances", "similarities"):
+            raise ValueError(f"{name} must be a square table of numbers for kind={options.kind!r}.")
+        return None
+    same_names = row_names is not None and row_names == list(numbers)
+    matrix = np.column_stack([column.values for column in numbers.values()])
+    return square_dataset(matrix, name, format, options, row_names, same_names=same_names)
+
+
+def _of_links(data: Mapping[str, Any], name: str) -> Dataset:
+    """Graph of networkx's and D3's JSON: nodes, and links between them."""
+    nodes = [node if isinstance(node, dict) else {"id": node} for node in data["nodes"]]
+    ids = [node.get("id", node.get("name", k)) for k, node in enumerate(nodes)]
+    number = {one: k for k, one in enumerate(ids)}
+    links = data.get("links", data.get("edges", []))
+    try:
+        ends = [
+            [number[end] if end in number else int(end) for end in (link["source"], link["target"])]
+            for link in links
+        ]
+        weights = np.array([float(link.get("weight", link.get("value", 1.0))) for link in links])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(
+            f"{name}: links must have a source, a target and perhaps a weight: {error!r}"
+        ) from error
+    return graphs.graph_of_pairs(
+        np.array(ends, dtype=np.int64), weights, len(nodes), name, "json", names=[str(one) for one in ids]
+    )
+
+
+def _of_memory(source: Any, options: ReadOptions) -> Dataset:
+    if hasattr(source, "obsm") and hasattr(source, "obs"):
+        return single_cell.dataset_of_cells(source, "AnnData", options)
+    if isinstance(source, Mapping):
+        return _of_table((frames.columns_of(source), None), "mapping", "columns", options)
+    package = type(source).__module__.split(".")[0]
+    return _of_table(frames.read_frame(source), f"{package} frame", package, options)
+
+
+def _with_metadata(data: Dataset, more: Any) -> Dataset:
+    """The data with the columns of another table, matched by name where both have names."""
+    columns, names = _metadata_columns(more)
+    n = len(next(iter(columns.values())).values) if columns else 0
+    order: NDArray[np.int64] | None = None
+    if names is not None and data.names is not None and set(data.names) <= set(names):
+        place = {name: k for k, name in enumerate(names)}
+        order = np.array([place[name] for name in data.names])
+    elif n != data.n_points:
+        raise ValueError(
+            f"metadata= has {n:,} rows and the data {data.n_points:,} points, and their names do not match either."
+        )
+    added = {
+        name: column.values if order is None else column.values[order]
+        for name, column in columns.items()
+        if column.kind in ("number", "text", "date")
+    }
+    words = ", ".join(filter(None, [data.roles.get("metadata"), f"{len(added)} columns of metadata="]))
+    return replace(data, metadata={**data.metadata, **added}, roles={**data.roles, "metadata": words})
+
+
+def _metadata_columns(more: Any) -> tuple[dict[str, Column], list[str] | None]:
+    if isinstance(more, (str, os.PathLike)):
+        contents = contents_of(os.fspath(more))
+        kind = format_of(contents)
+        if kind in ("csv", "tsv"):
+            text = decoded(contents.raw, contents.name)
+            layout = layout_of(text, contents.name, ReadOptions())
+            columns = read_columns(text, layout, contents.name)
+            names = columns.pop(next(iter(columns))).words() if layout.has_row_names else None
+        elif kind in _TABLES:
+            table = _TABLES[kind](contents, ReadOptions())
+            if isinstance(table, Mapping):
+                raise FormatError(f"metadata= must be a table. {contents.name} is a graph.")
+            columns, names = table
+        else:
+            raise FormatError(f"metadata= must be a table. {contents.name} is a {kind} file.")
+    else:
+        columns, names = (
+            frames.read_frame(more) if not isinstance(more, Mapping) else (frames.columns_of(more), None)
+        )
+    if names is None:
+        distinct = [c for c in columns.values() if c.kind in ("text", "number") and c.is_distinct]
+        names = distinct[0].words() if distinct else None
+    return columns, names

@@ -1,0 +1,101 @@
+"""What should be checked before a tree is trusted: columns that rule all others, row numbers, missing values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arbora.reading.columns import Column
+from arbora.reading.dataset import Dataset
+from arbora.reading.roles import listed
+
+# Columns rule the others if they hold this share of the variance and each this many times the next one's.
+_SHARE = 0.95
+_TIMES = 100.0
+_FEWEST_ROWS = 4
+
+
+def warnings_of(data: Dataset, scale: str) -> list[str]:
+    """Sentences for whoever reads the data."""
+    if data.kind != "vectors" or sp.issparse(data.values):
+        return []
+    values = np.asarray(data.values, dtype=np.float64)
+    found = _missing(values, data)
+    # the numbers of one vector share a scale by design
+    if data.feature_names is None and "vectors of" in data.roles.get("features", ""):
+        return found
+    found += _counting(values, data)
+    if scale == "none":
+        found += _ruling(values, data)
+    return found
+
+
+def _names(data: Dataset, columns: NDArray[np.int64]) -> str:
+    if data.feature_names is not None:
+        return listed([data.feature_names[k] for k in columns])
+    return ", ".join(str(k + 1) for k in columns[:8])
+
+
+def _missing(values: NDArray[Any], data: Dataset) -> list[str]:
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return []
+    columns = np.flatnonzero(bad.any(axis=0))
+    row = int(np.argmax(bad.any(axis=1)))
+    return [
+        f"{int(bad.sum()):,} missing or infinite values in {_columns(columns)} {_names(data, columns)}, the first in "
+        f"row {row + 1} (counted from 1, without the header). Fill or remove them before clustering."
+    ]
+
+
+def _columns(columns: NDArray[np.int64]) -> str:
+    return "column" if len(columns) == 1 else "columns"
+
+
+def _counting(values: NDArray[Any], data: Dataset) -> list[str]:
+    if len(values) < _FEWEST_ROWS or values.shape[1] < 2:
+        return []
+    found = [
+        k
+        for k in range(values.shape[1])
+        if values[0, k] in (0, 1) and Column("number", values[:, k]).counts_rows()
+    ]
+    if not found:
+        return []
+    columns = np.array(found)
+    return [
+        f"{_columns(columns)} {_names(data, columns)} only number the rows, but are used as features. "
+        "drop= leaves columns out."
+    ]
+
+
+def _ruling(values: NDArray[Any], data: Dataset) -> list[str]:
+    """Columns whose spread, or whose size, decides every distance or angle."""
+    if len(values) < 2 or values.shape[1] < 2:
+        return []
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = np.nan_to_num(np.nanvar(values, axis=0), posinf=0.0)
+        size = np.nan_to_num(np.nanmean(values**2, axis=0), posinf=0.0)
+    for measure, what in ((spread, "variance"), (size, "squared length")):
+        columns = _rulers(measure)
+        if columns is not None:
+            share = measure[columns].sum() / measure.sum()
+            return [
+                f"{_columns(columns)} {_names(data, columns)} hold {share:.1%} of the {what}, so that the others "
+                "hardly count. scale='standard' or 'robust' gives all the same weight; drop= leaves columns out."
+            ]
+    return []
+
+
+def _rulers(measure: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    order = np.argsort(-measure, kind="stable")
+    ordered = measure[order]
+    for count in range(1, len(ordered) // 2 + 1):
+        # constant columns are no measure of the others
+        following = ordered[count]
+        if following > 0 and ordered[count - 1] >= _TIMES * following:
+            return np.sort(order[:count]) if ordered[:count].sum() >= _SHARE * ordered.sum() else None
+    return None

@@ -1,0 +1,239 @@
+"""What a column holds: numbers, vectors, dates or text. Decided by its values, never by its name."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The words that pandas takes for a missing value.
+MISSING_WORDS = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"}
+    | {"NULL", "NaN", "None", "n/a", "nan", "null"}
+)  # fmt: skip
+NUMBER = re.compile(
+    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE
+)
+_VECTOR = re.compile(r"\[[-+\s\d.,eEnaifNAIF]*\]")
+_DATE = re.compile(
+    r"\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """Values of one kind, one per row.
+
+    ``number``: float64[n], NaN where missing. ``vector``: float[n, d]. ``date``: datetime64[n]. ``text``: object[n]
+    of str, None where missing. ``empty``: all missing.
+    """
+
+    kind: Literal["number", "vector", "date", "text", "empty"]
+    values: NDArray[Any]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are whole numbers, none missing."""
+        if self.kind != "number":
+            return False
+        with np.errstate(invalid="ignore"):
+            return bool(np.all(np.isfinite(self.values)) and np.all(self.values == np.floor(self.values)))
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether no two rows share a value and none is missing."""
+        values = self.values.tolist()
+        return None not in values and len(set(values)) == len(values) and self.kind in ("number", "text")
+
+    def counts_rows(self) -> bool:
+        """Whether the values are the rows' numbers, from 0 or from 1."""
+        if not self.is_whole or len(self.values) == 0:
+            return False
+        start = self.values[0]
+        return start in (0, 1) and np.array_equal(self.values, start + np.arange(len(self.values)))
+
+    def words(self) -> list[str]:
+        """One string per row; whole numbers without a decimal point, missing values empty."""
+        return [as_word(value) for value in self.values.tolist()]
+
+
+def as_word(value: Any) -> str:
+    """A value as people write it."""
+    if is_missing(value):
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or pandas' or NumPy's word for missing."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(value != value)
+
+
+def column_of(values: Any, name: str) -> Column:
+    """The column of an array, a Series of pandas or polars, an Arrow array or a list."""
+    array = _as_array(values)
+    if array.ndim == 2 and array.dtype.kind in "biuf":
+        return Column("vector", array)
+    if array.ndim != 1:
+        raise ValueError(f"Column {name!r} must have one value per row. Got shape {array.shape}.")
+    if array.dtype.kind in "biuf":
+        return Column("number", array.astype(np.float64))
+    if array.dtype.kind in "mM":
+        return Column("date", array)
+    return _of_objects(array.tolist(), name)
+
+
+def of_text(cells: Sequence[str | None], name: str) -> Column:
+    """The column of cells of text, None where missing: vectors in brackets and dates in ISO form are recognized."""
+    present = [cell for cell in cells if cell is not None]
+    if not present:
+        return Column("empty", _objects(cells))
+    if all(_VECTOR.fullmatch(cell) for cell in present):
+        return _vectors([None if cell is None else _bracketed(cell, name) for cell in cells], name)
+    if all(_DATE.fullmatch(cell) for cell in present):
+        dates = _dates(cells)
+        if dates is not None:
+            return Column("date", dates)
+    return Column("text", _objects(cells))
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    package = type(values).__module__.split(".")[0]
+    if package == "pyarrow":
+        return _of_arrow(values)
+    if package == "pandas":
+        return _of_pandas(values)
+    if package == "polars":
+        return np.asarray(values.to_numpy())
+    if isinstance(values, np.ndarray):
+        return values
+    if isinstance(values, (list, tuple)):
+        return _objects(values)
+    raise TypeError(f"A column must be an array, a Series or a list. Got {type(values).__name__}.")
+
+
+def _of_arrow(values: Any) -> NDArray[Any]:
+    import pyarrow as pa
+
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array = array.dictionary_decode()
+        kind = array.type
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    if is_list and array.null_count == 0 and len(array):
+        flat = array.flatten()
+        numeric = pa.types.is_floating(flat.type) or pa.types.is_integer(flat.type)
+        if numeric and flat.null_count == 0 and len(set(array.value_lengths().to_pylist())) == 1:
+            return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(array), -1)
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        array = array.cast(pa.timestamp(kind.unit))
+    if pa.types.is_decimal(kind):
+        array = array.cast(pa.float64())
+    if pa.types.is_boolean(kind) or is_list or pa.types.is_nested(kind):
+        return _objects(array.to_pylist())
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def _of_pandas(series: Any) -> NDArray[Any]:
+    dtype = series.dtype
+    if type(dtype).__name__ == "DatetimeTZDtype":
+        return np.asarray(series.dt.tz_convert(None).to_numpy())
+    if hasattr(dtype, "na_value") and getattr(dtype, "kind", "O") in "biuf":
+        # nullable numbers: missing ones become NaN
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(series.to_numpy())
+
+
+def _objects(values: Iterable[Any]) -> NDArray[Any]:
+    """A one-dimensional array of objects, also of lists, which NumPy would make a matrix of."""
+    listed = list(values)
+    array = np.empty(len(listed), dtype=object)
+    for place, value in enumerate(listed):
+        array[place] = value
+    return array
+
+
+def _of_objects(values: list[Any], name: str) -> Column:
+    present = [value for value in values if not is_missing(value)]
+    cells = [None if is_missing(value) else value for value in values]
+    if not present:
+        return Column("empty", _objects(cells))
+    if all(isinstance(value, (Real, Decimal, np.bool_)) for value in present):
+        return Column("number", np.array([np.nan if value is None else float(value) for value in cells]))
+    if all(isinstance(value, (list, tuple, np.ndarray)) for value in present):
+        return _vectors(cells, name)
+    if all(isinstance(value, (datetime.date, np.datetime64)) for value in present):
+        return Column("date", np.array([_naive(value) for value in cells], dtype="datetime64[us]"))
+    if all(isinstance(value, (str, bytes)) for value in present):
+        return of_text([_text(value) for value in cells], name)
+    return Column("text", _objects(None if value is None else str(value) for value in cells))
+
+
+def _text(value: Any) -> str | None:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return None if text is None or text in MISSING_WORDS else str(text)
+
+
+def _naive(value: Any) -> Any:
+    """A date without its zone, in UTC."""
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return value
+
+
+def _vectors(cells: Sequence[Any], name: str) -> Column:
+    """Vectors of equal length as one matrix; lists of anything else stay text."""
+    if any(cell is None for cell in cells):
+        missing = [place for place, cell in enumerate(cells) if cell is None]
+        raise ValueError(
+            f"Column {name!r} holds vectors, but {len(missing):,} rows have none, the first row {missing[0] + 1}."
+        )
+    try:
+        lengths = {len(cell) for cell in cells}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"Column {name!r} holds vectors of different lengths, {min(lengths)} to {max(lengths)}."
+            )
+        matrix = np.array([np.asarray(cell) for cell in cells])
+    except TypeError:
+        matrix = np.empty((0, 0, 0))
+    if matrix.dtype.kind == "O" and all(isinstance(x, (Real, type(None))) for x in matrix.ravel()):
+        matrix = matrix.astype(np.float64)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        return Column("text", _objects(str(cell) for cell in cells))
+    return Column("vector", matrix)
+
+
+def _bracketed(cell: str, name: str) -> list[float]:
+    if "..." in cell:
+        raise ValueError(
+            f"Column {name!r} holds vectors that were shortened ('...') when the file was written. "
+            "Write it with all numbers, for example as Parquet or with json.dumps."
+        )
+    return [float(number) for number in cell[1:-1].replace(",", " ").split()]
+
+
+def _dates(cells: Sequence[str | None]) -> NDArray[Any] | None:
+    try:
+        parsed = [None if cell is None else _naive(_parsed_date(cell)) for cell in cells]
+    except ValueError:
+        return None
+    dates = np.array(parsed, dtype="datetime64[us]")
+    whole_days = dates.astype("datetime64[D]")
+    return whole_days if np.array_equal(whole_days.astype("datetime64[us]"), dates, equal_nan=True) else dates
+
+
+def _parsed_date(cell: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(cell.replace("/", "-").replace("Z", "+00:00"))

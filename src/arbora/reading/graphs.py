@@ -1,0 +1,279 @@
+"""Graphs: edge and adjacency lists, GraphML, GML, GEXF, Pajek, MatrixMarket. Edges and loops count once."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arbora._base.optional import require
+from arbora.errors import FormatError
+from arbora.reading.columns import NUMBER, Column
+from arbora.reading.contents import Contents
+from arbora.reading.dataset import Dataset
+from arbora.reading.options import ReadOptions, one_character
+from arbora.reading.roles import classes_of
+from arbora.reading.text import decoded, leading_comments
+
+_SEPARATOR = re.compile(r"[\s,;]+")
+_SOURCES = frozenset(
+    {"source", "src", "from", "from_node", "fromnodeid", "source_id", "node1", "node_1", "id_1"}
+)
+_TARGETS = frozenset({"target", "dst", "to", "to_node", "tonodeid", "target_id", "node2", "node_2", "id_2"})
+_WEIGHTS = ("weight", "weights", "value", "w", "similarity", "count")
+_MENTIONS_EDGES = re.compile(
+    r"\b(edges|nodes|vertices|fromnodeid|arcs)\b|^%\s*(sym|asym|bip)\b", re.IGNORECASE
+)
+
+
+def read_edges(contents: Contents, options: ReadOptions) -> Dataset:
+    """Two node names per line, and a weight; '#' and '%' begin comments; a header is recognized."""
+    name, text = contents.name, decoded(contents.raw, contents.name)
+    start, comments = leading_comments(text)
+    separator = _edge_separator(text[start:], options)
+    number: dict[str, int] = {}
+    ends: list[tuple[int, int]] = []
+    weights: list[float] = []
+    for line_number, line in enumerate(text.splitlines(), start=1):
+        line = line.strip()
+        if not line or line[0] in "#%":
+            continue
+        parts = [part.strip() for part in separator.split(line)]
+        if not ends and _is_edge_header(parts):
+            continue
+        weight = _edge_weight(parts, line, f"{name}, line {line_number}", bool(comments))
+        left, right = (number.setdefault(node, len(number)) for node in parts[:2])
+        ends.append((left, right))
+        weights.append(weight)
+    if not ends:
+        raise FormatError(f"{name} holds no edges.")
+    return graph_of_pairs(np.array(ends), np.array(weights), len(number), name, "edges", names=list(number))
+
+
+def _edge_separator(body: str, options: ReadOptions) -> re.Pattern[str]:
+    if options.delimiter is not None:
+        return re.compile(re.escape(one_character(options.delimiter)))
+    lines = [line for line in body[:100_000].splitlines()[:50] if line.strip()]
+    # names with blanks in them are separated by tabs or commas
+    for candidate in ("\t", ";", ","):
+        if lines and all(candidate in line.strip() for line in lines):
+            return re.compile(re.escape(candidate) + ("+" if candidate == "\t" else ""))
+    return _SEPARATOR
+
+
+def _is_edge_header(parts: list[str]) -> bool:
+    return edge_columns(parts) is not None or (len(parts) == 3 and not NUMBER.fullmatch(parts[2]))
+
+
+def edge_columns(header: list[str]) -> tuple[str, str, str | None] | None:
+    """Source, target and weight columns of a header that names them; None for other headers."""
+    by_word = {name.casefold().strip(): name for name in header}
+    sources = [word for word in by_word if word in _SOURCES]
+    targets = [word for word in by_word if word in _TARGETS]
+    if len(sources) != 1 or len(targets) != 1 or len(header) > 5:
+        return None
+    weight = next((by_word[word] for word in _WEIGHTS if word in by_word), None)
+    return by_word[sources[0]], by_word[targets[0]], weight
+
+
+def mentions_edges(comments: list[str]) -> bool:
+    """Whether the comments above a table say that it is an edge list, as SNAP's and KONECT's do."""
+    return any(_MENTIONS_EDGES.search(line) for line in comments)
+
+
+def _edge_weight(parts: list[str], line: str, where: str, may_have_time: bool) -> float:
+    # KONECT's fourth column is a time
+    if len(parts) not in (2, 3) and not (may_have_time and len(parts) == 4):
+        raise FormatError(f"{where}: an edge is two nodes and perhaps a weight. Got {line[:60]!r}.")
+    if len(parts) == 2:
+        return 1.0
+    if not NUMBER.fullmatch(parts[2]):
+        raise FormatError(f"{where}: the weight {parts[2][:40]!r} is not a number.")
+    return _checked_weight(float(parts[2]), where)
+
+
+def _checked_weight(weight: float, where: str) -> float:
+    if not np.isfinite(weight) or weight < 0:
+        raise ValueError(f"{where}: a weight must be finite and not negative. Got {weight}.")
+    return weight
+
+
+def graph_of_columns(
+    columns: dict[str, Column], header: tuple[str, str, str | None], name: str, format: str
+) -> Dataset:
+    """Graph of a table with columns for source, target and, perhaps, weight."""
+    number: dict[str, int] = {}
+    ends = [columns[header[0]].words(), columns[header[1]].words()]
+    pairs = [[number.setdefault(node, len(number)) for node in both] for both in zip(*ends)]
+    weight = None if header[2] is None else columns[header[2]]
+    if weight is not None and weight.kind != "number":
+        raise ValueError(
+            f"{name}: the column {header[2]!r} of weights must hold numbers. It holds {weight.kind}."
+        )
+    weights = np.ones(len(pairs)) if weight is None else weight.values
+    for row, value in enumerate(weights.tolist()):
+        _checked_weight(value, f"{name}, row {row + 1}")
+    note = f"taken as an edge list ({header[0]!r} to {header[1]!r}); kind='vectors' reads it as a table"
+    return graph_of_pairs(
+        np.array(pairs), weights, len(number), name, format, names=list(number), notes=(note,)
+    )
+
+
+def read_network(contents: Contents, options: ReadOptions, format: str) -> Dataset | Any:
+    """GraphML, GML, GEXF, Pajek and adjacency lists, through networkx; a tree that arbora wrote comes back as one."""
+    graph = load_network(contents, format)
+    name = contents.name
+    nodes = list(graph.nodes)
+    if not nodes:
+        raise ValueError(f"{name} holds no nodes.")
+    if "n_leaves" in graph.graph and graph.is_directed():
+        return _tree_of(graph)
+    number = {node: k for k, node in enumerate(nodes)}
+    edges = [
+        (number[u], number[v], _number_of(w, name)) for u, v, w in graph.edges(data="weight", default=1.0)
+    ]
+    pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
+    weights = np.array([edge[2] for edge in edges], dtype=np.float64)
+    names = [str(graph.nodes[node].get("label", node)) for node in nodes]
+    notes = ("the edges are directed: both directions are added up",) if graph.is_directed() else ()
+    y = None
+    if options.label_column is not None:
+        values = [graph.nodes[node].get(options.label_column) for node in nodes]
+        if all(value is None for value in values):
+            raise ValueError(f"{name}: no node has an attribute {options.label_column!r} (label_column=).")
+        y = classes_of(np.array(values, dtype=object))
+    return graph_of_pairs(
+        pairs,
+        weights,
+        len(nodes),
+        name,
+        format,
+        names=names,
+        notes=notes,
+        y=y,
+        label_name=options.label_column,
+    )
+
+
+def load_network(contents: Contents, format: str) -> Any:
+    """The networkx graph of a file."""
+    networkx = require("networkx", f"Reading {format}")
+    raw, name = contents.raw, contents.name
+    if b"<!ENTITY" in raw:
+        raise FormatError(f"{name} defines XML entities; such files are not read.")
+    try:
+        if format in ("graphml", "gexf"):
+            return getattr(networkx, f"read_{format}")(io.BytesIO(raw))
+        lines = decoded(raw, name).splitlines()
+        if format == "gml":
+            return networkx.parse_gml(lines, label=None if b"label" not in raw else "label")
+        if format == "pajek":
+            return networkx.parse_pajek(lines)
+        return networkx.parse_adjlist(line for line in lines if not line.startswith(("#", "%")))
+    except FormatError:
+        raise
+    # a damaged file can make networkx and its parsers raise almost anything
+    except Exception as error:
+        message = str(error).splitlines()[0][:150] if str(error) else type(error).__name__
+        kind = {"graphml": "GraphML", "gml": "GML", "gexf": "GEXF", "pajek": "Pajek"}.get(format, format)
+        raise FormatError(f"{name} is not a whole {kind} file: {message}") from error
+
+
+def _tree_of(graph: Any) -> Any:
+    import networkx
+
+    from arbora.tree import Tree
+
+    # GraphML makes texts of the nodes' numbers
+    numbered = networkx.relabel_nodes(graph, {node: int(node) for node in graph.nodes})
+    return Tree.from_networkx(numbered)
+
+
+def _number_of(weight: Any, name: str) -> float:
+    try:
+        return _checked_weight(float(weight), name)
+    except TypeError:
+        raise FormatError(f"{name}: the weight {weight!r:.40} is not a number.") from None
+
+
+def read_matrix_market(contents: Contents, options: ReadOptions) -> Dataset:
+    """A square sparse matrix is a graph, another one vectors."""
+    raw, name = contents.raw, contents.name
+    if b"\0" in raw:
+        raise FormatError(
+            f"{name} is not a whole MatrixMarket file: it holds NUL bytes, which a crash leaves."
+        )
+    try:
+        matrix = scipy.io.mmread(io.BytesIO(raw))
+    except Exception as error:
+        raise FormatError(
+            f"{name} is not a whole MatrixMarket file: {str(error).splitlines()[0][:150]}"
+        ) from error
+    if np.iscomplexobj(matrix):
+        raise ValueError(f"{name} holds complex numbers.")
+    roles = {"features": "the matrix"}
+    if not sp.issparse(matrix):
+        return Dataset(np.asarray(matrix, dtype=np.float64), "vectors", name, "mtx", roles=roles)
+    csr = sp.csr_array(matrix, dtype=np.float64)
+    if csr.shape[0] == csr.shape[1] and options.kind in (None, "graph"):
+        return graph_of_adjacency(csr, name, "mtx", options)
+    return Dataset(csr, "vectors", name, "mtx", roles=roles)
+
+
+def graph_of_adjacency(matrix: Any, name: str, format: str, options: ReadOptions, **more: Any) -> Dataset:
+    """Graph of a square sparse matrix; one that is not symmetric needs to be told how it becomes so."""
+    csr = sp.csr_array(matrix, dtype=np.float64)
+    csr.sum_duplicates()
+    if not np.isfinite(csr.data).all() or (csr.data < 0).any():
+        raise ValueError(f"{name}: weights must be finite and not negative.")
+    notes: tuple[str, ...] = ()
+    if abs(csr - csr.T).sum() > 1e-9 * max(abs(csr).sum(), 1e-300):
+        if options.directed is None:
+            raise ValueError(
+                f"{name} is a square matrix that is not symmetric. As a graph it needs directed='sum', 'max' or 'mean' "
+                "for what its two directions become; kind='vectors' takes its rows as vectors."
+            )
+        csr, notes = (
+            _symmetric(csr, options.directed),
+            (f"directed: the {options.directed} of both directions",),
+        )
+    csr.eliminate_zeros()
+    roles = {"edges": "the entries of the matrix", **more.pop("roles", {})}
+    return Dataset(csr, "graph", name, format, roles=roles, notes=notes, **more)
+
+
+def _symmetric(csr: Any, rule: str) -> Any:
+    if rule == "max":
+        return csr.maximum(csr.T).tocsr()
+    both = csr + csr.T
+    both.setdiag(csr.diagonal())
+    if rule == "mean":
+        both = both / 2
+        both.setdiag(csr.diagonal())
+    return both.tocsr()
+
+
+def graph_of_pairs(
+    ends: NDArray[np.int64], weights: NDArray[np.float64], n: int, name: str, format: str, **more: Any
+) -> Dataset:
+    """Graph of edges, each once; repeated ones add up, loops count once."""
+    ends = np.asarray(ends, dtype=np.int64).reshape(-1, 2)
+    if len(ends) and (ends.min() < 0 or ends.max() >= n):
+        raise ValueError(f"{name}: edges must join nodes 0 to {n - 1}.")
+    loops = ends[:, 0] == ends[:, 1]
+    rows = np.concatenate([ends[:, 0], ends[~loops, 1]])
+    cols = np.concatenate([ends[:, 1], ends[~loops, 0]])
+    both = np.concatenate([weights, weights[~loops]])
+    matrix = sp.csr_array((both, (rows, cols)), shape=(n, n))
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    roles = {"edges": "with weights" if len(weights) and np.ptp(weights) > 0 else "without weights"}
+    if more.get("names") is not None:
+        roles["names"] = "the nodes' names"
+    roles |= more.pop("roles", {})
+    return Dataset(matrix, "graph", name, format, roles=roles, **more)

@@ -1,0 +1,78 @@
+"""Square matrices: distances, similarities or vectors. The caller says which, where it could be more than one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.reading.dataset import Dataset
+from arbora.reading.options import ReadOptions
+
+_FEWEST_POINTS = 3
+
+
+def square_dataset(
+    array: NDArray[Any],
+    source: str,
+    format: str,
+    options: ReadOptions,
+    names: list[str] | None = None,
+    *,
+    same_names: bool = False,
+) -> Dataset | None:
+    """Distances or similarities of a square or condensed matrix; None for what is vectors.
+
+    A symmetric matrix whose kind was not said is refused: distances taken for vectors give a tree that means nothing.
+    """
+    if options.kind in ("vectors", "graph") or array.dtype.kind not in "biuf":
+        return None
+    if array.ndim == 1 and options.kind in ("distances", "similarities"):
+        array = _from_condensed(array, source, options.kind)
+    is_square = array.ndim == 2 and array.shape[0] == array.shape[1] and array.shape[0] >= _FEWEST_POINTS
+    if options.kind is None:
+        if is_square and (same_names or _is_symmetric(array)):
+            raise ValueError(
+                f"{source} is a symmetric matrix over {len(array):,} points. Use kind='distances', "
+                "kind='similarities' or, if its rows are vectors after all, kind='vectors'."
+            )
+        return None
+    if not is_square:
+        raise ValueError(
+            f"{source} must be a square matrix for kind={options.kind!r}. It has shape {array.shape}."
+        )
+    if not _is_symmetric(array):
+        raise ValueError(f"{source} must be symmetric for kind={options.kind!r}.")
+    values = np.asarray(array, dtype=np.float64)
+    kind = "distances" if options.kind == "distances" else "similarities"
+    roles = {kind: f"a matrix over {len(values):,} points"}
+    if names is not None:
+        roles["names"] = "the row names"
+    return Dataset(
+        values,
+        "distances" if kind == "distances" else "similarities",
+        source,
+        format,
+        names=names,
+        roles=roles,
+    )
+
+
+def _is_symmetric(array: NDArray[Any]) -> bool:
+    return bool(np.allclose(array, array.T, rtol=1e-6, atol=0, equal_nan=True))
+
+
+def _from_condensed(array: NDArray[Any], source: str, kind: str) -> NDArray[np.float64]:
+    """The square matrix of SciPy's condensed form; the diagonal is 0 for distances, the largest value otherwise."""
+    n = round((1 + np.sqrt(1 + 8 * len(array))) / 2)
+    if n * (n - 1) // 2 != len(array):
+        raise ValueError(
+            f"{source} holds {len(array):,} numbers, which is not n * (n - 1) / 2 for any n: no condensed matrix."
+        )
+    full = np.zeros((n, n))
+    full[np.triu_indices(n, 1)] = array
+    full += full.T
+    if kind == "similarities":
+        np.fill_diagonal(full, array.max(initial=0.0))
+    return full

@@ -1,0 +1,145 @@
+"""The cells of a text table as columns: through Arrow where it is installed and agrees, cell by cell otherwise."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.errors import FormatError
+from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, of_text
+from arbora.reading.text import Layout, records
+
+# Below this many characters a table is read cell by cell, which takes less than a second.
+ARROW_FROM = 2**20
+_MISSING_NUMBERS = MISSING_WORDS | {"?"}
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+def read_columns(
+    text: str, layout: Layout, name: str, *, as_text: frozenset[str] = frozenset()
+) -> dict[str, Column]:
+    """Columns of a table by name; those in `as_text` are not read as numbers."""
+    names = column_names(layout)
+    numeric = [
+        column not in as_text
+        and not (layout.has_row_names and place == 0)
+        and _is_numeric(cells, layout.decimal)
+        for place, (column, cells) in enumerate(zip(names, _sampled(layout)))
+    ]
+    parts = _by_arrow(text, layout, numeric) if len(text) >= ARROW_FROM else None
+    if parts is None:
+        parts = _by_cell(text, layout, numeric, name)
+    return {
+        column: Column("number", part) if isinstance(part, np.ndarray) else of_text(part, column)
+        for column, part in zip(names, parts)
+    }
+
+
+def column_names(layout: Layout) -> list[str]:
+    """Names of the columns, made distinct; without a header, 'column 1' and so on."""
+    names = layout.header or [f"column {k + 1}" for k in range(layout.n_columns)]
+    seen: dict[str, int] = {}
+    distinct = []
+    for place, name in enumerate(names):
+        name = name or ("" if place == 0 else f"column {place + 1}")
+        seen[name] = seen.get(name, 0) + 1
+        distinct.append(name if seen[name] == 1 else f"{name}.{seen[name] - 1}")
+    return distinct
+
+
+def _sampled(layout: Layout) -> list[tuple[str, ...]]:
+    return list(zip(*layout.sample)) if layout.sample else [()] * layout.n_columns
+
+
+def _is_numeric(cells: tuple[str, ...], decimal: str) -> bool:
+    present = [cell for cell in cells if cell not in _MISSING_NUMBERS]
+    return all(_number(cell, decimal) is not None for cell in present)
+
+
+def _number(cell: str, decimal: str) -> float | None:
+    if decimal == ",":
+        cell = cell.replace(",", ".", 1)
+    if NUMBER.fullmatch(cell):
+        return float(cell)
+    return _TRUTH.get(cell.casefold())
+
+
+def _by_cell(text: str, layout: Layout, numeric: list[bool], name: str) -> list[Any]:
+    """Columns as arrays of numbers or lists of text; read again where a column turns out to be text."""
+    while True:
+        columns: list[Any] = [array("d") if is_number else [] for is_number in numeric]
+        failed: set[int] = set()
+        rows = records(text, layout.start, layout.delimiter, name)
+        if layout.header is not None:
+            next(rows)
+        for row in rows:
+            for place, cell in enumerate(row):
+                if not numeric[place]:
+                    columns[place].append(None if cell in MISSING_WORDS else cell)
+                elif place not in failed:
+                    value = np.nan if cell in _MISSING_NUMBERS else _number(cell, layout.decimal)
+                    if value is None:
+                        failed.add(place)
+                    else:
+                        columns[place].append(value)
+        if not failed:
+            return [
+                _all_missing_as_text(np.array(part)) if isinstance(part, array) else part for part in columns
+            ]
+        numeric = [is_number and place not in failed for place, is_number in enumerate(numeric)]
+
+
+def _all_missing_as_text(numbers: NDArray[np.float64]) -> Any:
+    """A column without a single value has no kind."""
+    return [None] * len(numbers) if np.isnan(numbers).all() else numbers
+
+
+def _by_arrow(text: str, layout: Layout, numeric: list[bool]) -> list[Any] | None:
+    """The same through Arrow's reader, or None where it reads anything else than `_by_cell` would."""
+    try:
+        import pyarrow as pa
+        import pyarrow.csv as pa_csv
+    except ImportError:
+        return None
+    if f'{layout.delimiter} "' in text or layout.delimiter == " ":
+        return None
+    body = text[layout.start :]
+    if layout.header is not None and body[: body.find("\n")].count('"') % 2:
+        return None
+    names = [str(place) for place in range(layout.n_columns)]
+    types = {name: pa.float64() if is_number else pa.string() for name, is_number in zip(names, numeric)}
+    try:
+        table = pa_csv.read_csv(
+            pa.BufferReader(body.encode()),
+            read_options=pa_csv.ReadOptions(
+                column_names=names, skip_rows=int(layout.header is not None), block_size=2**24
+            ),
+            parse_options=pa_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values='"' in body),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=types,
+                null_values=sorted(_MISSING_NUMBERS),
+                strings_can_be_null=False,
+                decimal_point=layout.decimal,
+            ),
+        )
+    except pa.ArrowException:
+        # ragged rows, late text, blanks around numbers: what they mean is decided cell by cell
+        return None
+    parts: list[Any] = []
+    for name, is_number in zip(names, numeric):
+        if is_number:
+            parts.append(_all_missing_as_text(table[name].to_numpy(zero_copy_only=False).astype(np.float64)))
+        else:
+            cells = (cell.strip() for cell in table[name].to_pylist())
+            parts.append([None if cell in MISSING_WORDS else cell for cell in cells])
+    return parts
+
+
+def number_matrix(columns: dict[str, Column], name: str) -> NDArray[np.float64]:
+    """All columns side by side, which must be numbers."""
+    if not columns or any(column.kind != "number" for column in columns.values()):
+        raise FormatError(f"{name} holds text where only numbers are expected.")
+    return np.column_stack([column.values for column in columns.values()])

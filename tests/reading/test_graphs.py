@@ -1,0 +1,112 @@
+"""Graph files: every edge once, every loop once, whoever wrote them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from reading.files import written
+
+import arbora as ab
+
+# a - b (2), b - c (1), a loop at c (4)
+ADJACENCY = [[0, 2, 0], [2, 0, 1], [0, 1, 4]]
+
+
+def network():
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([("a", "b", 2.0), ("b", "c", 1.0), ("c", "c", 4.0)])
+    return nx, graph
+
+
+@pytest.mark.parametrize(
+    "format", ["graphml", "gml", "gexf", "pajek", "edges", "npz", "mtx", "csv", "parquet"]
+)
+def test_weights_and_loops_count_once_in_every_format(tmp_path, format):
+    nx, graph = network()
+    path = tmp_path / f"g.{'net' if format == 'pajek' else format}"
+    if format in ("graphml", "gml", "gexf", "pajek"):
+        getattr(nx, f"write_{format}")(graph, path)
+    elif format == "edges":
+        written(path, "a b 2\nb c 1\nc c 4\n")
+    elif format == "npz":
+        np.savez(path, rows=[0, 1, 2], cols=[1, 2, 2], weights=[2.0, 1, 4], names=["a", "b", "c"])
+    elif format == "mtx":
+        import scipy.io
+
+        scipy.io.mmwrite(path, sp.csr_matrix(ADJACENCY, dtype=float))
+    else:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame({"source": list("abc"), "target": list("bcc"), "weight": [2.0, 1, 4]})
+        frame.to_csv(path, index=False) if format == "csv" else frame.to_parquet(path)
+    data = ab.read(path)
+    assert data.kind == "graph"
+    assert data.values.toarray().tolist() == ADJACENCY
+    assert data.facts()["edges"] == 3
+    assert format == "mtx" or data.names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("g.txt", "# Undirected graph\n# Nodes: 3 Edges: 2\n# FromNodeId\tToNodeId\n0\t1\n1\t2\n"),
+        ("out.tsv", "% sym unweighted\n% 2 3 3\n0 1\n1 2\n"),
+        ("out.tsv", "% asym positive\n0\t1\t1\t1167609600\n1\t2\t1\t1167609601\n"),
+        ("g.csv", "source,target\n0,1\n1,2\n"),
+        ("g.edges", "source target\n0 1\n1 2\n"),
+        ("g.edges", "0,1\n1,2\n"),
+        ("g.adjlist", "#a comment\n0 1\n1 2\n2\n"),
+    ],
+)
+def test_edge_lists_of_snap_konect_and_others_are_recognized(tmp_path, name, text):
+    data = ab.read(written(tmp_path / name, text))
+    assert data.kind == "graph"
+    assert data.names == ["0", "1", "2"]
+    assert data.facts()["edges"] == 2
+
+
+def test_it_is_said_that_a_table_is_taken_as_an_edge_list(tmp_path):
+    path = written(tmp_path / "g.csv", "source,target,weight\na,b,1\nb,c,2\n")
+    assert "edge list" in str(ab.read(path))
+
+
+def test_names_with_blanks_are_separated_by_tabs(tmp_path):
+    data = ab.read(written(tmp_path / "g.edges", "New York\tLos Angeles\t3\nLos Angeles\tBoston\t1\n"))
+    assert data.names == ["New York", "Los Angeles", "Boston"]
+
+
+def test_directed_networks_say_that_directions_are_added_up(tmp_path):
+    nx, _ = network()
+    nx.write_graphml(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")]), tmp_path / "g.graphml")
+    data = ab.read(tmp_path / "g.graphml")
+    assert data.values.toarray().tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    assert "added up" in str(data)
+
+
+@pytest.mark.parametrize(("rule", "weight"), [("sum", 5), ("max", 3), ("mean", 2.5)])
+def test_a_matrix_that_is_not_symmetric_needs_to_be_told_how_it_becomes_so(tmp_path, rule, weight):
+    sp.save_npz(tmp_path / "g.npz", sp.csr_matrix([[7.0, 3.0], [2.0, 0.0]]))
+    with pytest.raises(ValueError, match="directed='sum'"):
+        ab.read(tmp_path / "g.npz")
+    data = ab.read(tmp_path / "g.npz", directed=rule)
+    assert data.values.toarray().tolist() == [[7, weight], [weight, 0]]
+
+
+def test_node_attributes_can_be_the_classes(tmp_path):
+    nx, graph = network()
+    nx.set_node_attributes(graph, {"a": "x", "b": "y"}, "club")
+    nx.write_gml(graph, tmp_path / "g.gml")
+    assert ab.read(tmp_path / "g.gml", label_column="club").y.tolist() == ["x", "y", None]
+
+
+def test_graphml_with_entities_is_refused(tmp_path):
+    bomb = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]><graphml>&a;</graphml>'
+    with pytest.raises(ValueError, match="entities"):
+        ab.read(written(tmp_path / "g.graphml", bomb))
+
+
+def test_a_graph_goes_straight_into_cluster_with_its_names(tmp_path):
+    nx = pytest.importorskip("networkx")
+    nx.write_gml(nx.les_miserables_graph(), tmp_path / "g.gml")
+    data = ab.read(tmp_path / "g.gml")
+    tree = ab.cluster(data, random_state=0)
+    assert [tree.label(k) for k in range(tree.n_leaves)] == data.names
