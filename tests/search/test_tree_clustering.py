@@ -9,11 +9,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import arbora as ab
+from arbora.errors import FormatError
 
 X, Y = make_blobs(120, n_features=4, centers=3, cluster_std=0.5, random_state=0)
 
@@ -172,3 +174,47 @@ def test_a_clone_is_unfitted_with_the_same_parameters():
     model = fitted(n_neighbors=5)
     assert clone(model).get_params() == model.get_params()
     assert not hasattr(clone(model), "tree_")
+
+
+@pytest.mark.parametrize("kind", ["knn", "cosine", "graph", "dense", "gaussian", "frame"])
+def test_a_saved_model_answers_as_before(tmp_path, kind):
+    W = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 4)
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"é{k}" for k in range(len(X))])
+    data, new = {
+        "knn": (X[:90], X[90:]),
+        "cosine": (ab.similarity.cosine(X[:90]), X[90:]),
+        "graph": (sp.csr_array(W[:90, :90]), W[90:, :90]),
+        "dense": (ab.similarity.dense(W[:90, :90]), W[90:, :90]),
+        "gaussian": (ab.similarity.gaussian(X[:90]), X[90:]),
+        "frame": (frame[:90], frame[90:]),
+    }[kind]
+    model = ab.TreeClustering(3, n_perturbations=1, random_state=np.int64(0)).fit(data)
+    model.save(tmp_path / "model.npz")
+    again = ab.TreeClustering.load(tmp_path / "model.npz")
+    assert again.get_params() == model.get_params() and again.tree_ == model.tree_
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.predict(new, n_clusters=5), model.predict(new, n_clusters=5))
+    assert again.report_ == model.report_ and again.report_.bounds() == model.report_.bounds()
+    assert again.refine(n_perturbations=1).tree_ == model.refine(n_perturbations=1).tree_
+    assert vars(again).keys() == vars(model).keys()
+
+
+def test_a_file_that_is_not_a_model_is_refused(tmp_path):
+    fitted().tree_.save(tmp_path / "tree.npz")
+    with pytest.raises(FormatError, match=r"not an arbora\.tree-clustering file"):
+        ab.TreeClustering.load(tmp_path / "tree.npz")
+    path = tmp_path / "model.npz"
+    fitted().save(path)
+    whole = path.read_bytes()
+    for length in (10, len(whole) // 2, len(whole) - 40):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FormatError):
+            ab.TreeClustering.load(path)
+    with pytest.raises(FileNotFoundError):
+        ab.TreeClustering.load(tmp_path / "nothing.npz")
+
+
+def test_a_model_that_is_not_fitted_is_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        ab.TreeClustering().save(tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
 from arbora.similarity import Similarity
@@ -58,6 +59,15 @@ class ClusterReport:
             compared, n_samples=n_samples, random_state=random_state, normalize=True
         )
         return float(lower), float(upper)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain values."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "_compared"}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], similarity: Similarity | None = None) -> ClusterReport:
+        """The report that `to_dict` was called on; `similarity` is what `bounds` needs."""
+        return cls(**values, _compared=similarity)
 
     def __str__(self) -> str:
         stages = ", ".join(f"{stage} {spent:.2f} s" for stage, spent in self.seconds.items())

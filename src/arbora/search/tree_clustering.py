@@ -15,6 +15,7 @@ from arbora._base.training import FitProgress, with_callbacks
 from arbora._base.types import Ints, Objective, PathLike, RandomState
 from arbora.search.cluster import N_NEIGHBORS, Options, build
 from arbora.search.inputs import Direction, Input, Metric, SimilarityKind, new_rows, read_input
+from arbora.search.model_file import read_model, write_model
 from arbora.search.predict import predict
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport
@@ -118,6 +119,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     labels_: Ints
     similarity_: Similarity
     report_: ClusterReport
+    _fitted_on: str
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> TreeClustering:
@@ -138,7 +140,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         with FitProgress(self, _N_STAGES, unit="stage") as progress:
             built = build(given, options, _by_stages(progress))
         self.similarity_, self.report_ = built.similarity, built.report
-        self._given = given.kind
+        self._fitted_on = given.kind
         return self._with_tree(built.tree)
 
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
@@ -198,6 +200,36 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.report_ = self.report_.after(tree, self.similarity_)
         return self._with_tree(tree)
 
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model with its similarity to one file, all or nothing.
+
+        Nothing is pickled: the file holds arrays and settings, and reading it runs no code. A `random_state` that is
+        not a whole number, and `checkpoint`, belong to the process and are not saved.
+
+        Parameters
+        ----------
+        path : path
+            Usually ends in ``.npz``.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import arbora as ab
+        >>> X = [[0.0, 1.0], [0.1, 1.0], [1.0, 0.0], [1.0, 0.1]]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "model.npz"
+        ...     ab.TreeClustering(random_state=0).fit(X).save(path)
+        ...     ab.TreeClustering.load(path).predict([[0.9, 0.0]])
+        array([1])
+        """
+        check_is_fitted(self)
+        write_model(self, path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> TreeClustering:
+        """Read what `save` wrote; `arbora.errors.FormatError` for any other file, or a damaged one."""
+        return read_model(cls(), path)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -222,7 +254,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _new_rows(self, X: Any) -> Any:
         rows = new_rows(X)
-        if self._given == "vectors":
+        if self._fitted_on == "vectors":
             validate_data(self, _with_column_names(X, rows), reset=False, skip_check_array=True)
         return rows
 

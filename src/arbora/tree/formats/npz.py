@@ -31,10 +31,11 @@ def write(tree: Tree, path: str | PathLike[str]) -> None:
     ...     Tree.load(path).to_newick()
     '((a,b),c);'
     """
-    write_archive(path, MARKER, _arrays(tree))
+    write_archive(path, MARKER, tree_to_arrays(tree))
 
 
-def _arrays(tree: Tree) -> dict[str, Any]:
+def tree_to_arrays(tree: Tree) -> dict[str, Any]:
+    """All that a tree is, as arrays that `tree_from_arrays` takes; for archives that hold more than a tree."""
     arrays: dict[str, Any] = {
         "n_leaves": np.array(tree.n_leaves),
         "parent": tree.parent,
@@ -56,12 +57,13 @@ def read(path: str | PathLike[str]) -> Tree:
     if unknown:
         raise FormatError(f"{path} is damaged: a tree has no array {unknown[0]!r}.")
     try:
-        return _tree(arrays)
+        return tree_from_arrays(arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"{path} is damaged, or not what arbora saved: {error}") from error
 
 
-def _tree(arrays: dict[str, Any]) -> Tree:
+def tree_from_arrays(arrays: dict[str, Any]) -> Tree:
+    """The tree that `tree_to_arrays` was given."""
     optional: dict[str, Any] = {key: arrays[key] for key in ("height", "support", "order") if key in arrays}
     if "name_bytes" in arrays:
         optional["name"] = _names(arrays["name_bytes"], arrays["name_offsets"])
