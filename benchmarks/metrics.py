@@ -168,7 +168,7 @@ def purities(report, n, n_classes):
     report.measure(
         f"least hierarchical distance, {n}",
         "arbora",
-        lambda: metrics.least_hierarchical_distance(tree, None, y),
+        lambda: metrics.least_hierarchical_distance(tree, y),
     )
     small, labels = new_tree(n // 50), rng.integers(0, 100, n // 50)
     task = f"dendrogram purity, {n // 50}, 100 classes"
@@ -182,7 +182,9 @@ def bounds(report, n):
     task = f"lower bound from triples, n={n}"
     exact = report.measure(task, "arbora", lambda: metrics.dasgupta_bounds(similarity).lower)
     sampled = report.measure(
-        task, "arbora, sampled", lambda: metrics.dasgupta_bounds(similarity, 1_000_000, random_state=0).lower
+        task,
+        "arbora, sampled",
+        lambda: metrics.dasgupta_bounds(similarity, n_samples=1_000_000, random_state=0).lower,
     )
     check_close(exact, sampled, 5e-3)
 

@@ -161,7 +161,10 @@ def compare(report, n):
     trees = [Tree.from_linkage(random_linkage(n, seed)) for seed in (0, 1)]
     report.measure(f"Robinson-Foulds, {n}", "arbora", lambda: trees[0].robinson_foulds(trees[1]), value=float)
     report.measure(
-        f"triplet distance, {n}", "arbora", lambda: trees[0].triplet_distance(trees[1]), value=float
+        f"triplet distance, {n}",
+        "arbora",
+        lambda: trees[0].triplet_distance(trees[1], normalize=True),
+        value=float,
     )
 
 

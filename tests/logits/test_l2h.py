@@ -328,7 +328,7 @@ def test_refined_trees_agree_better_with_superclasses_than_linkage_of_class_mean
         return np.array(
             [
                 ab.metrics.dendrogram_purity(tree, coarse[1::2], leaf),
-                -ab.metrics.least_hierarchical_distance(tree, leaf, coarse[1::2]),
+                -ab.metrics.least_hierarchical_distance(tree, coarse[1::2], leaf),
             ]
         )
 

@@ -1,6 +1,9 @@
 from itertools import permutations
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +12,7 @@ from trees import chain, random_tree
 
 from arbora import Tree
 from arbora.errors import TooLargeError
-from arbora.metrics import agreement, clustering_accuracy, leaf_purity, level_scores
+from arbora.metrics import agreement, clustering_accuracy, flat_scores, leaf_purity, level_scores
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -23,14 +26,14 @@ def partitions(seed, n_points):
 def test_accuracy_equals_the_best_renaming_of_clusters(seed, n_points):
     labels, y = partitions(seed, n_points)
     best = max(np.mean(np.array(names)[labels] == y) for names in permutations(range(4)))
-    assert clustering_accuracy(labels, y) == pytest.approx(best)
-    assert clustering_accuracy(labels.astype(str), y.astype(str)) == pytest.approx(best)
+    assert clustering_accuracy(y, labels) == pytest.approx(best)
+    assert clustering_accuracy(y.astype(str), labels.astype(str)) == pytest.approx(best)
 
 
 @given(SEEDS, st.integers(40, 80))
 def test_mutual_information_and_rand_index_agree_with_scikit_learn(seed, n_points):
     labels, y = partitions(seed, n_points)
-    table = agreement.contingency(labels, y, ("labels", "y"))
+    table = agreement.contingency(y, labels)
     nmi, ari = normalized_mutual_info_score(y, labels), adjusted_rand_score(y, labels)
     assert agreement.mutual_information_of(table) == pytest.approx(nmi, abs=1e-9)
     assert agreement.rand_index_of(table) == pytest.approx(ari, abs=1e-9)
@@ -40,16 +43,16 @@ def test_mutual_information_and_rand_index_agree_with_scikit_learn(seed, n_point
 def test_leaf_purity_equals_its_definition(seed, n_points):
     leaf, y = partitions(seed, n_points)
     expected = sum(np.bincount(y[leaf == k]).max() for k in np.unique(leaf)) / n_points
-    assert leaf_purity(leaf, y) == pytest.approx(expected)
-    assert leaf_purity(leaf.astype(str), y) == pytest.approx(expected)
+    assert leaf_purity(y, leaf) == pytest.approx(expected)
+    assert leaf_purity(y, leaf.astype(str)) == pytest.approx(expected)
 
 
 def test_points_without_a_label_are_left_out():
     labels, y = np.array([0, 0, 1, 1, 2, 2]), np.array([0.0, np.nan, 1, 1, np.nan, 0])
     kept = ~np.isnan(y)
-    assert clustering_accuracy(labels, y) == clustering_accuracy(labels[kept], y[kept])
-    assert leaf_purity(labels, y) == leaf_purity(labels[kept], y[kept])
-    nothing = agreement.contingency([0, 1], [-1, -1], ("labels", "y"))
+    assert clustering_accuracy(y, labels) == clustering_accuracy(y[kept], labels[kept])
+    assert leaf_purity(y, labels) == leaf_purity(y[kept], labels[kept])
+    nothing = agreement.contingency([-1, -1], [0, 1])
     for share in (agreement.accuracy_of, agreement.purity_of, agreement.rand_index_of):
         assert np.isnan(share(nothing))
     assert np.isnan(agreement.mutual_information_of(nothing))
@@ -76,10 +79,10 @@ def test_level_scores_agree_with_cutting_by_hand_and_take_points_in_leaves():
     y = rng.integers(0, 7, 300)
     clusters = tree.cut(n_clusters=7)[leaf_of_point]
     row = level_scores(tree, {"kind": y}, leaf_of_point)["kind"]
-    assert row["acc"] == clustering_accuracy(clusters, y)
+    assert row["acc"] == clustering_accuracy(y, clusters)
     assert row["ari"] == pytest.approx(adjusted_rand_score(y, clusters))
     assert row["nmi"] == pytest.approx(normalized_mutual_info_score(y, clusters))
-    assert row["purity"] == leaf_purity(clusters, y)
+    assert row["purity"] == leaf_purity(y, clusters)
 
 
 def test_level_scores_read_data_frames():
@@ -116,13 +119,14 @@ def test_tables_print_aligned_and_as_html():
     ("call", "error", "message"),
     [
         (
-            lambda: clustering_accuracy([0, 1], [0]),
+            lambda: clustering_accuracy([0], [0, 1]),
             ValueError,
-            r"labels and y must be equally long. Got 2 and 1",
+            r"y and labels must be equally long. Got 1 and 2",
         ),
-        (lambda: clustering_accuracy([0, np.nan], [0, 1]), ValueError, r"labels must not hold NaN"),
-        (lambda: clustering_accuracy([[0, 1]], [0, 1]), ValueError, r"shape \(1, 2\)"),
-        (lambda: leaf_purity([0, 1, 2], [0, 1]), ValueError, r"leaf_of_point and y.*Got 3 and 2"),
+        (lambda: clustering_accuracy([0, 1], [0, np.nan]), ValueError, r"labels must not hold NaN"),
+        (lambda: clustering_accuracy([0, 1], [[0, 1]]), ValueError, r"shape \(1, 2\)"),
+        (lambda: clustering_accuracy([0, 1], ["a", None]), ValueError, r"labels must hold a cluster"),
+        (lambda: leaf_purity([0, 1], [0, 1, 2]), ValueError, r"y and leaf_of_point.*Got 2 and 3"),
         (lambda: level_scores(chain(3), [0, 1]), ValueError, r"2 labels and 3 leaves"),
         (lambda: level_scores(chain(3), {}), ValueError, r"at least one level"),
         (lambda: level_scores(chain(3), np.zeros((3, 0))), ValueError, r"Got \(3, 0\)"),
@@ -133,3 +137,48 @@ def test_tables_print_aligned_and_as_html():
 def test_bad_input_is_refused_with_what_came(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def arrays_with_a_missing_label():
+    words, numbers = ["x", "y", None, "x", "y"], [0, 1, None, 0, 1]
+    yield words
+    yield [*words[:2], float("nan"), *words[3:]]
+    yield np.array(words, dtype=object)
+    yield np.array([0, 1, np.nan, 0, 1])
+    yield [0, 1, -1, 0, 1]
+    yield np.array(numbers, dtype=object)
+    for dtype in ("string", "category", "object", "string[pyarrow]"):
+        yield pandas.Series(words, dtype=dtype)
+    yield pandas.array(numbers, dtype="Int64")
+    yield pandas.Series([True, False, None, True, False], dtype="boolean")
+    yield polars.Series(words)
+    yield polars.Series(numbers)
+    yield pyarrow.array(words)
+
+
+@pytest.mark.parametrize("y", list(arrays_with_a_missing_label()), ids=lambda y: type(y).__name__)
+def test_a_missing_label_is_no_class_in_any_kind_of_array(y):
+    labels = [0, 1, 2, 0, 0]
+    expected = flat_scores([0, 1, 0, 1], [0, 1, 0, 0])
+    assert flat_scores(y, labels) == pytest.approx(expected)
+    row = level_scores(Tree([5] * 5 + [-1], 5), {"kind": y})["kind"]
+    assert row["n_classes"] == 2
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_flat_scores_equal_scikit_learn_and_stay_between_their_limits(seed, n_points):
+    rng = np.random.default_rng(seed)
+    y, labels = rng.integers(0, 5, n_points), rng.integers(0, 4, n_points)
+    found = flat_scores(y, labels)
+    assert found["nmi"] == pytest.approx(normalized_mutual_info_score(y, labels), abs=1e-9)
+    assert found["ari"] == pytest.approx(adjusted_rand_score(y, labels), abs=1e-9)
+    assert found["acc"] == clustering_accuracy(y, labels)
+    assert found["purity"] == leaf_purity(y, labels)
+    assert agreement.adjusted_rand_index(y, labels) == found["ari"]
+    assert 0 <= found["nmi"] <= 1
+    assert flat_scores(y, y)["nmi"] == pytest.approx(1) and flat_scores(y, y)["nmi"] <= 1
+
+
+def test_clusters_without_a_labeled_point_change_nothing():
+    table = agreement.count_cells(np.array([0, 0]), np.array([2, 2]), n_classes=3, n_clusters=4)
+    assert agreement.scores_of(table) == {"nmi": 1.0, "ari": 1.0, "acc": 1.0, "purity": 1.0}

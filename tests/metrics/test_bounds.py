@@ -168,7 +168,7 @@ def test_two_points_have_one_tree_and_a_single_one_costs_nothing():
 def test_bad_input_is_refused_with_what_came():
     with pytest.raises(TypeError, match=r"Got ndarray"):
         dasgupta_bounds(np.eye(3))
-    with pytest.raises(ValueError, match=r"n_samples must be an int of at least 2. Got 1"):
+    with pytest.raises(ValueError, match=r"n_samples must be at least 2. Got 1"):
         dasgupta_bounds(sp.csr_array((5, 5)), n_samples=1)
     with pytest.raises(ValueError, match=r"4 points and 3 leaves"):
         wang_cost(chain(3), sp.csr_array((4, 4)))

@@ -112,15 +112,15 @@ def test_missing_labels_of_pandas_are_missing():
 def test_least_hierarchical_distance_equals_its_definition(case):
     tree, leaf_of_point, y = case
     expected = lhd_by_definition(tree, leaf_of_point, y)
-    np.testing.assert_allclose(least_hierarchical_distance(tree, leaf_of_point, y), expected, atol=1e-12)
+    np.testing.assert_allclose(least_hierarchical_distance(tree, y, leaf_of_point), expected, atol=1e-12)
 
 
 def test_least_hierarchical_distance_ranges_from_siblings_to_the_ends_of_a_chain():
     tree = chain(8)
-    assert least_hierarchical_distance(tree, [0, 1], [5, 5]) == 0
-    assert least_hierarchical_distance(tree, [0, 7], [5, 5]) == pytest.approx(1)
-    assert least_hierarchical_distance(chain(2), [0, 1], ["a", "a"]) == 0
-    assert np.isnan(least_hierarchical_distance(tree, [3, 3, 4], [0, 0, 1]))
+    assert least_hierarchical_distance(tree, [5, 5], [0, 1]) == 0
+    assert least_hierarchical_distance(tree, [5, 5], [0, 7]) == pytest.approx(1)
+    assert least_hierarchical_distance(chain(2), ["a", "a"]) == 0
+    assert np.isnan(least_hierarchical_distance(tree, [0, 0, 1], [3, 3, 4]))
 
 
 def test_purities_without_a_pair_are_nan():
@@ -142,7 +142,7 @@ def test_purities_without_a_pair_are_nan():
         (lambda t: dendrogram_purity(t, [-1, 1, -1, 1]), ValueError, r"one class, 1, besides -1"),
         (lambda t: dendrogram_purity(t, np.array([1, "a", None, 2], dtype=object)), TypeError, r"mixture"),
         (lambda t: dendrogram_purity(t, np.zeros(4, dtype=complex)), TypeError, r"dtype complex128"),
-        (lambda t: least_hierarchical_distance(t, [0, 1, 2], [0, 1]), ValueError, r"Got 3 and 2"),
+        (lambda t: least_hierarchical_distance(t, [0, 1], [0, 1, 2]), ValueError, r"Got 3 and 2"),
     ],
 )
 def test_bad_labels_are_refused_with_what_came(call, error, message):

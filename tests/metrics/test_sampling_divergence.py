@@ -8,8 +8,8 @@ from sknetwork.hierarchy import tree_sampling_divergence as sknetwork_tsd
 from trees import chain, lca_by_definition, random_tree, trees
 
 import arbora as ab
-from arbora.metrics import _kernels as kernels
 from arbora.metrics import tree_sampling_divergence
+from arbora.tree.pass_kernels import meeting_mass
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -57,7 +57,7 @@ def test_divergence_equals_its_definition(tree, self_loops, seed):
 
 
 @given(trees(max_leaves=12, unary=0.2), SEEDS)
-def test_independent_meeting_is_the_law_of_two_draws(tree, seed):
+def test_meeting_mass_is_the_law_of_two_draws(tree, seed):
     law = np.random.default_rng(seed).dirichlet(np.ones(tree.n_leaves))
     expected = np.zeros(tree.n_nodes)
     for i in range(tree.n_leaves):
@@ -65,7 +65,7 @@ def test_independent_meeting_is_the_law_of_two_draws(tree, seed):
             meet = tree.parent[i] if i == j else lca_by_definition(tree, i, j)
             expected[meet] += law[i] * law[j]
     if tree.n_internal:
-        found = kernels.independent_meeting(tree.parent, law)
+        found = meeting_mass(tree.parent, law, True)[tree.n_leaves :]
         np.testing.assert_allclose(found, expected[tree.n_leaves :], rtol=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_laws_agree_with_higra_up_to_the_draws_of_one_node_twice():
     np.testing.assert_allclose(graph.cross(tree) / graph.total, p, rtol=1e-10)
     law = graph.degrees / graph.degrees.sum()
     twice = np.bincount(tree.parent[:60] - 60, weights=law**2, minlength=tree.n_internal)
-    found = kernels.independent_meeting(tree.parent, law) - twice
+    found = meeting_mass(tree.parent, law, True)[tree.n_leaves :] - twice
     np.testing.assert_allclose(found / found.sum(), q / q.sum(), rtol=1e-9)
 
 

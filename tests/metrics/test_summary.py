@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import networkx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,6 +19,7 @@ from arbora.metrics import (
     dendrogram_purity,
     least_hierarchical_distance,
     level_scores,
+    moseley_wang_revenue,
     score,
     tree_sampling_divergence,
     wang_cost,
@@ -96,6 +98,8 @@ def test_score_holds_what_the_single_functions_return():
     expected = {
         "dasgupta_cost": cost,
         "dasgupta_normalized": dasgupta_cost(tree, similarity, normalize=True),
+        "moseley_wang_revenue": moseley_wang_revenue(tree, similarity),
+        "moseley_wang_normalized": moseley_wang_revenue(tree, similarity, normalize=True),
         "wang_cost": wang_cost(tree, similarity),
         "share_of_bounds": (cost - lower) / (upper - lower),
         "tree_sampling_divergence": tree_sampling_divergence(tree, similarity),
@@ -113,7 +117,7 @@ def test_score_of_points_in_leaves_adds_the_least_hierarchical_distance():
     rng = np.random.default_rng(1)
     tree, leaf_of_point, y = random_tree(8, rng), rng.integers(0, 8, 50), rng.integers(0, 3, 50)
     found = score(tree, y=y, leaf_of_point=leaf_of_point)
-    assert found["least_hierarchical_distance"] == least_hierarchical_distance(tree, leaf_of_point, y)
+    assert found["least_hierarchical_distance"] == least_hierarchical_distance(tree, y, leaf_of_point)
     assert found.better["least_hierarchical_distance"] == "lower"
     assert found["dendrogram_purity"] == dendrogram_purity(tree, y, leaf_of_point)
 
@@ -146,3 +150,14 @@ def test_importing_the_metrics_loads_neither_torch_nor_scikit_learn_nor_matplotl
     code = "import sys, arbora.metrics; print(sorted({'torch', 'sklearn', 'matplotlib'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_networkx_graph_is_a_similarity_wherever_one_is_taken():
+    network = networkx.karate_club_graph()
+    graph = ab.similarity.graph(network)
+    tree = ab.linkage(graph)
+    for metric in (dasgupta_cost, moseley_wang_revenue, tree_sampling_divergence, wang_cost):
+        assert metric(tree, network) == metric(tree, graph)
+    assert dasgupta_bounds(network) == dasgupta_bounds(graph)
+    assert cophenetic_correlation(tree, similarity=network) == cophenetic_correlation(tree, similarity=graph)
+    assert dict(score(tree, network)) == dict(score(tree, graph))

@@ -18,7 +18,7 @@ def test_cluster_finds_separate_groups_in_vectors():
         tree = ab.cluster(X, metric=metric, random_state=0)
         assert tree.is_binary and tree.n_leaves == len(X)
     assert ab.metrics.dendrogram_purity(tree, y) == 1.0
-    assert ab.metrics.clustering_accuracy(tree.cut(n_clusters=3), y) == 1.0
+    assert ab.metrics.clustering_accuracy(y, tree.cut(n_clusters=3)) == 1.0
 
 
 def test_cluster_of_digits_is_purer_than_ward_and_average_linkage():
@@ -156,5 +156,5 @@ def test_components_of_the_neighbor_graph_are_joined_by_their_distances():
     tree = ab.cluster(X, metric="euclidean", n_neighbors=4, random_state=0)
     assert len(np.unique(y[tree.cut(3) == tree.cut(3)[0]])) == 2
     for n_clusters, group_of in ((5, [0, 1, 2, 3, 4]), (3, [0, 0, 1, 1, 2]), (2, [0, 0, 0, 0, 1])):
-        assert ab.metrics.clustering_accuracy(tree.cut(n_clusters), np.array(group_of)[y]) == 1.0
+        assert ab.metrics.clustering_accuracy(np.array(group_of)[y], tree.cut(n_clusters)) == 1.0
     assert (np.diff(tree.height[[tree.lca(0, 20), tree.lca(0, 40), tree.root]]) > 0).all()

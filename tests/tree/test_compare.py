@@ -77,11 +77,11 @@ def test_triplet_distance_of_larger_trees_equals_its_definition():
 def test_unrelated_binary_trees_differ_in_two_thirds_of_the_triples():
     n = 5000
     tree, other = (Tree(random_binary_parents(n, seed), n) for seed in (0, 1))
-    assert tree.triplet_distance(other) == pytest.approx(2 / 3, abs=0.01)
+    assert tree.triplet_distance(other, normalize=True) == pytest.approx(2 / 3, abs=0.01)
     assert tree.triplet_distance(tree) == 0
     star = Tree(np.append(np.full(n, n), -1), n)
-    assert tree.triplet_distance(star) == 1
-    assert chain(n).triplet_distance(star) == 1
+    assert tree.triplet_distance(star, normalize=True) == 1
+    assert chain(n).triplet_distance(star, normalize=True) == 1
 
 
 @given(trees(max_leaves=12, max_branching=12, unary=0.2))
@@ -158,3 +158,18 @@ def test_cophenetic_distances_need_heights_and_both_sides():
         tree.cophenetic()
     with pytest.raises(ValueError, match="both i and j"):
         tree.replace(height=[0, 0, 0, 1, 2]).cophenetic([0])
+
+
+@given(trees(min_leaves=3, max_leaves=10, heights=True), st.randoms(use_true_random=False))
+def test_the_correlation_of_two_trees_is_that_of_their_cophenetic_distances(tree, random):
+    names = [f"leaf {leaf}" for leaf in range(tree.n_leaves)]
+    other = tree.replace(name=names, height=tree.height**2).restrict(
+        random.sample(range(tree.n_leaves), tree.n_leaves)
+    )
+    tree = tree.replace(name=names)
+    ours, theirs = tree.cophenetic(), other.matched_to(tree).cophenetic()
+    found = tree.cophenetic_correlation(other)
+    if np.ptp(ours) > 0:
+        assert found == pytest.approx(np.corrcoef(ours, theirs)[0, 1])
+    else:
+        assert np.isnan(found)

@@ -80,7 +80,7 @@ def _against_tree(tree: Tree, other: Tree) -> dict[str, float]:
     return {
         "robinson_foulds": float(tree.robinson_foulds(other)),
         "robinson_foulds_share": float(tree.robinson_foulds(other, normalize=True)),
-        "triplet_distance": float(tree.triplet_distance(other)),
+        "triplet_distance": float(tree.triplet_distance(other, normalize=True)),
         "crossings": float(crossings(*face_to_face(tree, other))),
     }
 

@@ -101,12 +101,12 @@ def support_of_nodes(tree: Tree, replicates: list[Merges]) -> NDArray[np.float64
 
 def agreement_of_cuts(tree: Tree, replicates: list[Merges], n_clusters: list[int]) -> NDArray[np.float64]:
     """Mean adjusted Rand index between the cuts of a tree and those of the replicates, for each number of clusters."""
-    from sklearn.metrics import adjusted_rand_score
+    from arbora.metrics.agreement import adjusted_rand_index
 
     own = dict(tree.flat_clusterings(n_clusters))
     total = dict.fromkeys(own, 0.0)
     for replicate in replicates:
         other = Tree.from_merges(replicate.pairs, tree.n_leaves, height=np.arange(1.0, tree.n_leaves))
         for k, labels in other.flat_clusterings(n_clusters):
-            total[k] += adjusted_rand_score(own[k], labels)
+            total[k] += adjusted_rand_index(own[k], labels)
     return np.array([total[k] / max(1, len(replicates)) for k in n_clusters])

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora.metrics import (
-    clustering_accuracy,
     dendrogram_purity,
-    leaf_purity,
+    flat_scores,
     least_hierarchical_distance,
     level_scores,
 )
@@ -27,14 +26,8 @@ def evaluate_flat(labels: ArrayLike, y: ArrayLike) -> dict[str, float]:
     >>> evaluate_flat([0, 0, 1, 1], ["a", "a", "b", "b"])
     {'nmi': 1.0, 'ari': 1.0, 'acc': 1.0, 'leaf_purity': 1.0}
     """
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-    return {
-        "nmi": float(normalized_mutual_info_score(y, labels)),
-        "ari": float(adjusted_rand_score(y, labels)),
-        "acc": float(clustering_accuracy(labels, y)),
-        "leaf_purity": leaf_purity(labels, y),
-    }
+    scores = flat_scores(y, labels)
+    return {"nmi": scores["nmi"], "ari": scores["ari"], "acc": scores["acc"], "leaf_purity": scores["purity"]}
 
 
 def evaluate_tree(
@@ -79,7 +72,7 @@ def evaluate_tree(
         raise ValueError(f"assignments and y must be equally long. Got {len(leaf)} and {len(y)}.")
     scores: dict[str, Any] = evaluate_flat(_labels_at(tree, leaf, y), y)
     scores["dendrogram_purity"] = dendrogram_purity(tree, y, leaf)
-    scores["lhd"] = least_hierarchical_distance(tree, leaf, y)
+    scores["lhd"] = least_hierarchical_distance(tree, y, leaf)
     if coarse is not None:
         named = coarse if isinstance(coarse, Mapping) else {"coarse": coarse}
         scores["levels"] = level_scores(tree, named, leaf)

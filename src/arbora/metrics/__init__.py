@@ -1,6 +1,6 @@
 """How good a tree is: by a similarity alone (Dasgupta's cost and its kin, TSD) and against known classes."""
 
-from arbora.metrics.agreement import clustering_accuracy, leaf_purity
+from arbora.metrics.agreement import clustering_accuracy, flat_scores, leaf_purity
 from arbora.metrics.bounds import dasgupta_bounds, wang_base_cost, wang_cost
 from arbora.metrics.cophenetic import cophenetic_correlation
 from arbora.metrics.dasgupta import cohen_addad_value, dasgupta_cost, moseley_wang_revenue
@@ -16,6 +16,7 @@ __all__ = [
     "dasgupta_bounds",
     "dasgupta_cost",
     "dendrogram_purity",
+    "flat_scores",
     "leaf_purity",
     "least_hierarchical_distance",
     "level_scores",

@@ -9,27 +9,6 @@ from arbora._base.jit import kernel
 
 
 @kernel()
-def independent_meeting(parent, leaf_law):
-    """Law over the internal nodes of the LCA of two leaves drawn independently.
-
-    One leaf drawn twice meets at its parent. Siblings are added one after the other, 2 * mass * (mass of
-    those before): every term is positive, so nothing cancels as it would in mass(v)^2 minus the squares of
-    the children.
-    """
-    n_leaves = leaf_law.shape[0]
-    mass = np.zeros(parent.shape[0])
-    mass[:n_leaves] = leaf_law
-    meeting = np.zeros(parent.shape[0] - n_leaves)
-    for node in range(parent.shape[0] - 1):  # children come before parents: mass[node] is complete
-        above = parent[node]
-        meeting[above - n_leaves] += 2 * mass[node] * mass[above]
-        if node < n_leaves:
-            meeting[above - n_leaves] += mass[node] * mass[node]
-        mass[above] += mass[node]
-    return meeting
-
-
-@kernel()
 def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
     """Sum, over the pairs of points of one class, of that class's share below their LCA.
 

@@ -7,61 +7,102 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.types import Floats, Ints
 from arbora.errors import TooLargeError
-from arbora.metrics._inputs import as_labels, check_same_length
+from arbora.metrics.inputs import as_clusters, as_labels, check_same_length
 
-_MAX_ASSIGNMENT_CELLS = 100_000_000  # 800 MB for the assignment problem
+# 800 MB for the assignment problem.
+_MAX_ASSIGNMENT_CELLS = 100_000_000
 
 
 class Contingency(NamedTuple):
     """Labeled points in each non-empty (cluster, class) cell."""
 
-    cluster: NDArray[np.int64]
-    label: NDArray[np.int64]
-    points: NDArray[np.int64]
+    cluster: Ints
+    label: Ints
+    points: Ints
     n_clusters: int
     n_classes: int
 
     @property
     def n_points(self) -> int:
+        """Number of labeled points."""
         return int(self.points.sum())
 
     @property
-    def cluster_sizes(self) -> NDArray[Any]:
+    def cluster_sizes(self) -> Floats:
+        """Labeled points of each cluster."""
         return np.bincount(self.cluster, weights=self.points, minlength=self.n_clusters)
 
     @property
-    def class_sizes(self) -> NDArray[Any]:
+    def class_sizes(self) -> Floats:
+        """Points of each class."""
         return np.bincount(self.label, weights=self.points, minlength=self.n_classes)
 
 
-def contingency(clusters: ArrayLike, y: ArrayLike, names: tuple[str, str]) -> Contingency:
+def contingency(y: ArrayLike, labels: ArrayLike, names: tuple[str, str] = ("y", "labels")) -> Contingency:
     """Count the points of each cluster and class, leaving out those without a class."""
-    clusters = np.asarray(clusters)
-    if clusters.ndim != 1:
-        raise ValueError(f"{names[0]} must have one entry a point. Got shape {clusters.shape}.")
-    if clusters.dtype.kind == "f" and not np.isfinite(clusters).all():
-        raise ValueError(f"{names[0]} must not hold NaN or infinity.")
-    labels = as_labels(y, names[1])
-    check_same_length(clusters, labels.codes, names)
-    known = labels.codes >= 0
+    clusters = as_clusters(labels, names[1])
+    classes = as_labels(y, names[0])
+    check_same_length(classes.codes, clusters, names)
+    known = classes.codes >= 0
     found, codes = np.unique(clusters[known], return_inverse=True)
-    n_classes = max(labels.n_classes, 1)
-    cells, count = np.unique(codes * n_classes + labels.codes[known], return_counts=True)
-    cluster, label = np.divmod(cells, n_classes)
-    return Contingency(cluster, label, count, len(found), labels.n_classes)
+    return count_cells(classes.codes[known], codes, classes.n_classes, len(found))
 
 
-def clustering_accuracy(labels: ArrayLike, y: ArrayLike) -> float:
+def count_cells(y: Ints, labels: Ints, n_classes: int, n_clusters: int) -> Contingency:
+    """Contingency of classes and clusters that are numbers already, ``0 .. n-1`` each."""
+    cells, count = np.unique(labels * max(n_classes, 1) + y, return_counts=True)
+    cluster, label = np.divmod(cells, max(n_classes, 1))
+    return Contingency(cluster, label, count, n_clusters, n_classes)
+
+
+def flat_scores(y: ArrayLike, labels: ArrayLike) -> dict[str, float]:
+    """Agreement of a flat clustering with known classes: NMI, ARI, accuracy and purity. Higher is better.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_points,)
+        Class of each point; -1, NaN and None mean no label, and such points are left out.
+    labels : array-like, shape (n_points,)
+        Cluster of each point.
+
+    Returns
+    -------
+    scores : dict
+        ``nmi`` (divided by the mean of the two entropies, as scikit-learn's default), ``ari``, ``acc``
+        (`clustering_accuracy`) and ``purity``. NaN where no point has a label.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> scores = ab.metrics.flat_scores(["a", "a", "b", "b", None], [0, 0, 1, 0, 1])
+    >>> {name: round(value, 3) for name, value in scores.items()}
+    {'nmi': 0.344, 'ari': 0.0, 'acc': 0.75, 'purity': 0.75}
+    """
+    return scores_of(contingency(y, labels))
+
+
+def scores_of(table: Contingency) -> dict[str, float]:
+    """The scores of `flat_scores` from counts."""
+    return {
+        "nmi": mutual_information_of(table),
+        "ari": rand_index_of(table),
+        "acc": accuracy_of(table),
+        "purity": purity_of(table),
+    }
+
+
+def clustering_accuracy(y: ArrayLike, labels: ArrayLike) -> float:
     """Accuracy under the best one-to-one matching of clusters to classes (Hungarian). Higher is better.
 
     Parameters
     ----------
-    labels : array-like, shape (n_points,)
-        Cluster of each point.
     y : array-like, shape (n_points,)
         Class of each point; -1, NaN and None mean no label, and such points are left out. Where there are
         more clusters than classes, the points of the clusters left over count as wrong.
+    labels : array-like, shape (n_points,)
+        Cluster of each point.
 
     Returns
     -------
@@ -71,21 +112,21 @@ def clustering_accuracy(labels: ArrayLike, y: ArrayLike) -> float:
     Examples
     --------
     >>> import arbora as ab
-    >>> ab.metrics.clustering_accuracy([1, 1, 0, 0], ["a", "a", "a", "b"])
+    >>> ab.metrics.clustering_accuracy(["a", "a", "a", "b"], [1, 1, 0, 0])
     0.75
     """
-    return accuracy_of(contingency(labels, y, ("labels", "y")))
+    return accuracy_of(contingency(y, labels))
 
 
-def leaf_purity(leaf_of_point: ArrayLike, y: ArrayLike) -> float:
+def leaf_purity(y: ArrayLike, leaf_of_point: ArrayLike) -> float:
     """Share of the points that belong to the most frequent class of their leaf. Higher is better.
 
     Parameters
     ----------
-    leaf_of_point : array-like, shape (n_points,)
-        Leaf, or any other cluster, that holds each point.
     y : array-like, shape (n_points,)
         Class of each point; -1, NaN and None mean no label, and such points are left out.
+    leaf_of_point : array-like, shape (n_points,)
+        Leaf, or any other cluster, that holds each point.
 
     Returns
     -------
@@ -95,10 +136,22 @@ def leaf_purity(leaf_of_point: ArrayLike, y: ArrayLike) -> float:
     Examples
     --------
     >>> import arbora as ab
-    >>> ab.metrics.leaf_purity([0, 0, 0, 1], ["a", "a", "b", "b"])
+    >>> ab.metrics.leaf_purity(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
-    return purity_of(contingency(leaf_of_point, y, ("leaf_of_point", "y")))
+    return purity_of(contingency(y, leaf_of_point, ("y", "leaf_of_point")))
+
+
+def adjusted_rand_index(y: ArrayLike, labels: ArrayLike) -> float:
+    """Adjusted Rand index of two flat clusterings: 1 for equal ones, 0 on average for independent ones.
+
+    Examples
+    --------
+    >>> from arbora.metrics.agreement import adjusted_rand_index
+    >>> adjusted_rand_index([0, 0, 1, 1], [5, 5, 3, 3])
+    1.0
+    """
+    return rand_index_of(contingency(y, labels))
 
 
 def purity_of(table: Contingency) -> float:
@@ -130,12 +183,14 @@ def mutual_information_of(table: Contingency) -> float:
     if table.n_points == 0:
         return float("nan")
     cluster_sizes, class_sizes = table.cluster_sizes, table.class_sizes
-    if table.n_clusters == table.n_classes == 1:
+    mean_entropy = (_entropy(cluster_sizes) + _entropy(class_sizes)) / 2
+    # one cluster and one class
+    if mean_entropy <= 0:
         return 1.0
     expected = cluster_sizes[table.cluster] * class_sizes[table.label] / table.n_points
     information = float(table.points @ np.log(table.points / expected)) / table.n_points
-    mean_entropy = (_entropy(cluster_sizes) + _entropy(class_sizes)) / 2
-    return max(information, 0.0) / mean_entropy
+    # equal partitions give 1 but for rounding
+    return min(max(information, 0.0) / mean_entropy, 1.0)
 
 
 def rand_index_of(table: Contingency) -> float:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.params import check_whole
+from arbora._base.random import generator
+from arbora._base.types import RandomState
 from arbora.errors import TooLargeError
 from arbora.metrics import _kernels as kernels
 from arbora.metrics.dasgupta import dasgupta_cost
@@ -21,11 +24,12 @@ from arbora.similarity.inputs import covering_similarity
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
-_MAX_EXACT_POINTS = 20_000  # beyond, n^3 / 6 triples take hours and the matrix gigabytes
+# Beyond, n^3 / 6 triples take hours and the matrix gigabytes.
+_MAX_EXACT_POINTS = 20_000
 _TRIPLES_PER_BLOCK = 1 << 18
 
 
-class Bounds(tuple):
+class Bounds(tuple[float, float]):
     """The pair (lower, upper), with the standard error of each when they were sampled.
 
     Attributes
@@ -51,10 +55,12 @@ class Bounds(tuple):
 
     @property
     def lower(self) -> float:
+        """The lower bound."""
         return self[0]
 
     @property
     def upper(self) -> float:
+        """The upper bound."""
         return self[1]
 
     def __repr__(self) -> str:
@@ -67,7 +73,11 @@ class Bounds(tuple):
 
 
 def dasgupta_bounds(
-    sim: Any, n_samples: int | None = None, random_state: Any = None, *, normalize: bool = False
+    similarity: Any,
+    *,
+    n_samples: int | None = None,
+    random_state: RandomState = None,
+    normalize: bool = False,
 ) -> Bounds:
     """Lower and upper bound of Dasgupta's cost over all binary trees, from triples of points.
 
@@ -76,11 +86,11 @@ def dasgupta_bounds(
 
     Parameters
     ----------
-    sim : Similarity or sparse adjacency
+    similarity : Similarity, sparse adjacency or networkx graph
     n_samples : int, optional
         Estimate from this many random triples instead. The estimates are unbiased, so a sampled lower bound
         may lie above a tree's cost by a few of its standard errors.
-    random_state : int, Generator or None
+    random_state : int, RandomState, Generator or None
         Seed of the sampling.
     normalize : bool
         Divide by the total weight, as `dasgupta_cost` does.
@@ -109,7 +119,7 @@ def dasgupta_bounds(
     >>> round(lower, 6), round(upper, 6)
     (2.8, 3.5)
     """
-    similarity = as_similarity(sim)
+    similarity = as_similarity(similarity)
     weight, loops = _weights(similarity)
     lower, upper, errors = _triple_sums(similarity, weight, n_samples, random_state)
     lower += 2 * (weight + loops)
@@ -122,7 +132,12 @@ def dasgupta_bounds(
 
 
 def wang_cost(
-    tree: Tree, sim: Any, *, base: float | None = None, n_samples: int | None = None, random_state: Any = None
+    tree: Tree,
+    similarity: Any,
+    *,
+    base: float | None = None,
+    n_samples: int | None = None,
+    random_state: RandomState = None,
 ) -> float:
     """Wang and Wang's ratio cost: Dasgupta's cost over its lower bound, both without the constant part.
 
@@ -133,7 +148,7 @@ def wang_cost(
     Parameters
     ----------
     tree : Tree
-    sim : Similarity or sparse adjacency
+    similarity : Similarity, sparse adjacency or networkx graph
         Self-loops belong to no triple and are left out.
     base : float, optional
         The denominator, as returned by `wang_base_cost`, when several trees are compared.
@@ -151,20 +166,31 @@ def wang_cost(
     >>> round(ab.metrics.wang_cost(ab.Tree([3, 3, 4, 4, -1], n_leaves=3), similarity), 6)
     1.0
     """
-    similarity = covering_similarity(sim, tree).without_self_loops()
+    similarity = covering_similarity(similarity, tree).without_self_loops()
     weight, _ = _weights(similarity)
     separated = dasgupta_cost(tree, similarity) - 2 * weight
     if base is None:
-        base = wang_base_cost(similarity, n_samples, random_state)
-    rounding = 1e-12 * weight  # what is left of a difference of two equal sums
+        base = wang_base_cost(similarity, n_samples=n_samples, random_state=random_state)
+    # what is left of a difference of two equal sums
+    rounding = 1e-12 * weight
     if base > rounding:
         return separated / base
     return 1.0 if separated <= rounding else float("inf")
 
 
-def wang_base_cost(sim: Any, n_samples: int | None = None, random_state: Any = None) -> float:
-    """The least that any tree could separate, summed over triples: the denominator of `wang_cost`."""
-    similarity = as_similarity(sim)
+def wang_base_cost(
+    similarity: Any, *, n_samples: int | None = None, random_state: RandomState = None
+) -> float:
+    """The least that any tree could separate, summed over triples: the denominator of `wang_cost`.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> similarity = ab.similarity.dense([[1, 0.8, 0.1], [0.8, 1, 0.3], [0.1, 0.3, 1]])
+    >>> round(ab.metrics.wang_base_cost(similarity), 6)
+    0.4
+    """
+    similarity = as_similarity(similarity)
     return _triple_sums(similarity, _weights(similarity)[0], n_samples, random_state)[0]
 
 
@@ -175,7 +201,7 @@ def _weights(similarity: Similarity) -> tuple[float, float]:
 
 
 def _triple_sums(
-    similarity: Similarity, weight: float, n_samples: int | None, random_state: Any
+    similarity: Similarity, weight: float, n_samples: int | None, random_state: RandomState
 ) -> tuple[float, float, tuple[float, float]]:
     """Sums over triples of all weights but the largest and all but the smallest; their standard errors."""
     n = similarity.n_points
@@ -211,13 +237,13 @@ def _as_matrix(similarity: Similarity) -> NDArray[np.float64]:
 
 
 def _sampled_sums(
-    similarity: Similarity, n_samples: int, random_state: Any
+    similarity: Similarity, n_samples: int, random_state: RandomState
 ) -> tuple[float, float, tuple[float, float]]:
-    if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
-        raise ValueError(f"n_samples must be an int of at least 2. Got {n_samples!r}.")
-    rng = _generator(random_state)
+    check_whole(n_samples, "n_samples", least=2)
+    rng = generator(random_state)
     n = similarity.n_points
-    moments = np.zeros((2, 2))  # sum and sum of squares, of all but the largest and all but the smallest
+    # sum and sum of squares, of all but the largest and all but the smallest
+    moments = np.zeros((2, 2))
     origin: Any = None
     for first in range(0, n_samples, _TRIPLES_PER_BLOCK):
         i, j, k = _random_triples(n, min(_TRIPLES_PER_BLOCK, n_samples - first), rng)
@@ -225,7 +251,8 @@ def _sampled_sums(
         all_three = weights.sum(axis=0)
         values = np.stack([all_three - weights.max(axis=0), all_three - weights.min(axis=0)])
         origin = values.mean(axis=1, keepdims=True) if origin is None else origin
-        moments[0] += (values - origin).sum(axis=1)  # about the first block's mean: nothing cancels
+        # about the first block's mean: nothing cancels
+        moments[0] += (values - origin).sum(axis=1)
         moments[1] += ((values - origin) ** 2).sum(axis=1)
     n_triples = n * (n - 1) * (n - 2) / 6
     shift = moments[0] / n_samples
@@ -237,14 +264,9 @@ def _sampled_sums(
 def _random_triples(n: int, size: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], ...]:
     """Triples of distinct points, each ordered triple equally likely."""
     i, j, k = rng.integers(0, n, size), rng.integers(0, n - 1, size), rng.integers(0, n - 2, size)
-    j += j >= i  # the j-th of the points that are left
+    # the j-th of the points that are left
+    j += j >= i
     low, high = np.minimum(i, j), np.maximum(i, j)
     k += k >= low
     k += k >= high
     return i, j, k
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, dtype=np.uint64))
-    return np.random.default_rng(random_state)

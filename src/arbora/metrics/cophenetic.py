@@ -28,7 +28,7 @@ def cophenetic_correlation(
     tree : Tree
         With heights.
     distances : array-like, shape (n, n) or condensed as by SciPy's ``pdist``
-    similarity : Similarity or sparse adjacency
+    similarity : Similarity, sparse adjacency or networkx graph
         Pairs without an edge count with similarity 0, self-loops not at all.
 
     Returns

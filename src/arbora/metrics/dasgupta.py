@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def dasgupta_cost(
-    tree: Tree, sim: Any, normalize: bool = False, sample_weight: ArrayLike | None = None
+    tree: Tree, similarity: Any, *, normalize: bool = False, sample_weight: ArrayLike | None = None
 ) -> float:
     """Dasgupta's cost: similar pairs should meet in small clusters. Lower is better.
 
@@ -31,7 +31,7 @@ def dasgupta_cost(
     Parameters
     ----------
     tree : Tree
-    sim : Similarity or sparse adjacency
+    similarity : Similarity, sparse adjacency or networkx graph
     normalize : bool
         Divide by the total weight: the mean size of the cluster at which an edge meets. NaN where there is
         no weight at all.
@@ -57,13 +57,13 @@ def dasgupta_cost(
     >>> round(ab.metrics.dasgupta_cost(tree, path, normalize=True), 3)
     2.667
     """
-    similarity = covering_similarity(sim, tree)
+    similarity = covering_similarity(similarity, tree)
     sizes = _node_weights(tree, sample_weight)[tree.n_leaves :]
     cost = float(similarity.cross(tree) @ sizes)
     return _divided(cost, similarity.total) if normalize else cost
 
 
-def moseley_wang_revenue(tree: Tree, sim: Any, normalize: bool = False) -> float:
+def moseley_wang_revenue(tree: Tree, similarity: Any, *, normalize: bool = False) -> float:
     """Moseley and Wang's revenue: the complement of Dasgupta's cost. Higher is better.
 
     The sum over unordered pairs of ``w_ij * (n - |lca(i, j)|)``, so that revenue and cost add up to n times
@@ -72,7 +72,7 @@ def moseley_wang_revenue(tree: Tree, sim: Any, normalize: bool = False) -> float
     Parameters
     ----------
     tree : Tree
-    sim : Similarity or sparse adjacency
+    similarity : Similarity, sparse adjacency or networkx graph
     normalize : bool
         Divide by its supremum, n times the total weight (NaN where there is no weight): between 0 and 1.
 
@@ -87,14 +87,14 @@ def moseley_wang_revenue(tree: Tree, sim: Any, normalize: bool = False) -> float
     >>> ab.metrics.moseley_wang_revenue(ab.Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4), path)
     4.0
     """
-    similarity = covering_similarity(sim, tree)
+    similarity = covering_similarity(similarity, tree)
     revenue = float(similarity.cross(tree) @ (tree.n_leaves - tree.sizes[tree.n_leaves :]))
     return _divided(revenue, tree.n_leaves * similarity.total) if normalize else revenue
 
 
 def cohen_addad_value(
     tree: Tree,
-    dissimilarity: ArrayLike | None = None,
+    distances: ArrayLike | None = None,
     *,
     similarity: Any = None,
     ceiling: float = 1.0,
@@ -102,14 +102,14 @@ def cohen_addad_value(
 ) -> float:
     """Cohen-Addad's value: dissimilar pairs should meet in large clusters. Higher is better.
 
-    The sum over unordered pairs of ``d_ij * |lca(i, j)|``. Exactly one of `dissimilarity` and `similarity` is
-    given; a similarity object in the place of a dissimilarity is refused rather than read upside down.
+    The sum over unordered pairs of ``d_ij * |lca(i, j)|``. Exactly one of `distances` and `similarity` is
+    given; a similarity object in the place of distances is refused rather than read upside down.
 
     Parameters
     ----------
     tree : Tree
-    dissimilarity : array-like, shape (n, n) or condensed as by SciPy's ``pdist``
-    similarity : Similarity or sparse adjacency
+    distances : array-like, shape (n, n) or condensed as by SciPy's ``pdist``
+    similarity : Similarity, sparse adjacency or networkx graph
         Used as ``d_ij = ceiling - w_ij``, without building a matrix.
     ceiling : float
         The similarity at which two points do not differ; 1 for (1 + cos) / 2.
@@ -127,12 +127,12 @@ def cohen_addad_value(
     >>> ab.metrics.cohen_addad_value(ab.Tree([3, 3, 4, 4, -1], n_leaves=3), [[0, 1, 5], [1, 0, 4], [5, 4, 0]])
     29.0
     """
-    if (dissimilarity is None) == (similarity is None):
-        raise TypeError("Give exactly one of dissimilarity and similarity=.")
+    if (distances is None) == (similarity is None):
+        raise TypeError("Give exactly one of distances and similarity=.")
     sizes = tree.sizes[tree.n_leaves :].astype(np.float64)
     if similarity is None:
-        distances = as_dissimilarity(dissimilarity, tree, "dissimilarity")
-        value, total = float(distances.cross(tree) @ sizes), distances.total
+        given = as_dissimilarity(distances, tree, "distances")
+        value, total = float(given.cross(tree) @ sizes), given.total
     else:
         covering = covering_similarity(similarity, tree)
         n_pairs = pairs_meeting(tree).astype(np.float64)
@@ -162,7 +162,7 @@ def as_dissimilarity(values: Any, tree: Tree, argument: str) -> DenseSimilarity:
         matrix = _square(matrix, n, argument)
     if matrix.shape != (n, n):
         raise ValueError(
-            f"{argument} must be condensed or of shape {(n, n)}, a row a leaf. Got shape {matrix.shape}."
+            f"{argument} must be condensed or of shape {(n, n)}, one row per leaf. Got shape {matrix.shape}."
         )
     if not np.isfinite(matrix).all():
         raise ValueError(f"{argument} must be finite.")
@@ -190,7 +190,7 @@ def _node_weights(tree: Tree, sample_weight: ArrayLike | None) -> NDArray[np.flo
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (tree.n_leaves,):
         raise ValueError(
-            f"sample_weight must have one entry a leaf. Got shape {weights.shape} for {tree.n_leaves} leaves."
+            f"sample_weight must have one entry per leaf. Got shape {weights.shape} for {tree.n_leaves} leaves."
         )
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be finite and not negative.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from arbora.metrics import agreement
-from arbora.metrics._inputs import as_labels, as_leaf_of_point
+from arbora.metrics.inputs import as_array, as_labels, as_leaf_of_point
 from arbora.metrics.table import LevelScores
 
 if TYPE_CHECKING:
@@ -30,9 +29,10 @@ def level_scores(tree: Tree, y: Any, leaf_of_point: ArrayLike | None = None) -> 
     Returns
     -------
     scores : LevelScores
-        A table with a row a level: number of classes and clusters, NMI, ARI, ACC (accuracy under the best
+        A table with one row per level: number of classes and clusters, NMI, ARI, ACC (accuracy under the best
         matching) and purity. ``scores["level 0"]["nmi"]`` is one entry. Where n-ary splits allow no cut into
-        exactly as many clusters as classes, the nearest possible number is taken and shown.
+        exactly as many clusters as classes, the nearest possible number is taken (the smaller of two equally
+        near ones, as in ``tree.cut(n, exact="nearest")``) and shown.
 
     Examples
     --------
@@ -46,42 +46,22 @@ def level_scores(tree: Tree, y: Any, leaf_of_point: ArrayLike | None = None) -> 
     """
     rows: dict[str, dict[str, float]] = {}
     for name, labels in named_levels(y).items():
-        n_classes = as_labels(labels, f"y ({name})").n_classes
-        leaves = as_leaf_of_point(leaf_of_point, tree, len(labels))
-        clusters = nearest_cut(tree, n_classes)
+        codes, n_classes = as_labels(labels, f"y ({name})")
+        leaves = as_leaf_of_point(leaf_of_point, tree, len(codes))
+        clusters = tree.cut(min(max(n_classes, 1), tree.n_leaves), exact="nearest")
         counts: dict[str, float] = {"n_classes": n_classes, "n_clusters": int(clusters.max()) + 1}
-        rows[name] = counts | cut_scores(clusters[leaves], labels)
+        rows[name] = counts | agreement.flat_scores(labels, clusters[leaves])
     return LevelScores(rows)
 
 
-def cut_scores(clusters: NDArray[np.int64], y: ArrayLike) -> dict[str, float]:
-    """NMI, ARI, accuracy and purity of one flat clustering."""
-    table = agreement.contingency(clusters, y, ("labels", "y"))
-    return {
-        "nmi": agreement.mutual_information_of(table),
-        "ari": agreement.rand_index_of(table),
-        "acc": agreement.accuracy_of(table),
-        "purity": agreement.purity_of(table),
-    }
-
-
-def nearest_cut(tree: Tree, n_clusters: int) -> NDArray[np.int64]:
-    """Labels of the cut whose number of clusters is nearest, the larger number where two are equally near."""
-    from arbora.tree.cutting import split_order
-
-    possible = split_order(tree).n_clusters
-    distance = np.abs(possible - n_clusters)
-    return tree.cut(n_clusters=int(possible[distance == distance.min()].max()))
-
-
 def named_levels(y: Any) -> dict[str, Any]:
-    """Levels of the labels by name: one for a vector, one a column otherwise."""
+    """Levels of the labels by name: one for a vector, one per column otherwise."""
     if isinstance(y, Mapping) or hasattr(y, "columns"):
         names = list(y.keys() if isinstance(y, Mapping) else y.columns)
         if not names:
             raise ValueError("y must have at least one level of labels. Got none.")
-        return {str(name): np.asarray(y[name]) for name in names}
-    values = np.asarray(y)
+        return {str(name): y[name] for name in names}
+    values = as_array(y)
     if values.ndim == 1:
         return {"level 0": values}
     if values.ndim != 2 or values.shape[1] == 0:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora.metrics import _kernels as kernels
-from arbora.metrics._inputs import Labels, as_labels, as_leaf_of_point
+from arbora.metrics.inputs import Labels, as_labels, as_leaf_of_point
 from arbora.tree.pass_kernels import sum_to_root
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def dendrogram_purity(tree: Tree, y: ArrayLike, leaf_of_point: ArrayLike | None 
     return float(total) / items.n_pairs
 
 
-def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: ArrayLike) -> float:
+def least_hierarchical_distance(tree: Tree, y: ArrayLike, leaf_of_point: ArrayLike | None = None) -> float:
     """Least hierarchical distance (LHD): how far apart the leaves of one class lie. Lower is better.
 
     The mean, over all pairs of points of one class in different leaves, of
@@ -68,10 +68,10 @@ def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: 
     Parameters
     ----------
     tree : Tree
-    leaf_of_point : array-like of int, shape (n_points,), or None
-        Leaf that holds each point; None where point i is leaf i.
     y : array-like, shape (n_points,)
         Class of each point; -1, NaN and None mean no label, and such points are left out.
+    leaf_of_point : array-like of int, shape (n_points,), optional
+        Leaf that holds each point. By default point i is leaf i.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: 
     --------
     >>> import arbora as ab
     >>> tree = ab.Tree([4, 4, 5, 6, 5, 6, -1], n_leaves=4)  # a chain: ((0, 1), 2), 3
-    >>> ab.metrics.least_hierarchical_distance(tree, [0, 0, 1, 3], y=["a", "a", "b", "a"])
+    >>> ab.metrics.least_hierarchical_distance(tree, ["a", "a", "b", "a"], [0, 0, 1, 3])
     1.0
     """
     items = _items(tree, as_labels(y), leaf_of_point)
@@ -107,13 +107,16 @@ def least_hierarchical_distance(tree: Tree, leaf_of_point: ArrayLike | None, y: 
 
 
 class _Items(NamedTuple):
-    """Points grouped by class and leaf: class by class, each in the tree's leaf order."""
+    """Points grouped by class and leaf: class by class, each in the tree's leaf order.
+
+    ``joined[k]`` is the LCA of the leaves of items k and k + 1; `n_pairs` counts the pairs that share a class.
+    """
 
     class_offsets: NDArray[np.int64]
     leaf: NDArray[np.int64]
     points: NDArray[np.int64]
-    joined: NDArray[np.int64]  # LCA of the leaves of items k and k+1
-    n_pairs: int  # pairs of points that share a class
+    joined: NDArray[np.int64]
+    n_pairs: int
 
 
 def _items(tree: Tree, labels: Labels, leaf_of_point: ArrayLike | None) -> _Items:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.metrics import _kernels as kernels
 from arbora.similarity import Similarity
 from arbora.similarity.inputs import covering_similarity
+from arbora.tree.pass_kernels import meeting_mass
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
 
-def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> float:
+def tree_sampling_divergence(tree: Tree, similarity: Any, *, normalize: bool = True) -> float:
     """Tree sampling divergence (TSD) of a tree over the nodes of a graph. Higher is better.
 
     Draw two nodes, once as the ends of a random edge and once independently by their degrees. Each draw gives
@@ -29,7 +29,7 @@ def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> 
     Parameters
     ----------
     tree : Tree
-    graph : Similarity or sparse adjacency
+    similarity : Similarity, sparse adjacency or networkx graph
         Must not be negative.
     normalize : bool
         Divide by the mutual information: the share that the tree retains, between 0 and 1.
@@ -52,14 +52,14 @@ def tree_sampling_divergence(tree: Tree, graph: Any, normalize: bool = True) -> 
     >>> round(ab.metrics.tree_sampling_divergence(tree, path), 4)
     0.0653
     """
-    similarity = covering_similarity(graph, tree)
+    similarity = covering_similarity(similarity, tree)
     _refuse_negative(similarity)
     degrees, total = similarity.degrees, similarity.total
     if total <= 0:
         return float("nan")
     node_law = degrees / degrees.sum()
     p = similarity.cross(tree) / total
-    q = kernels.independent_meeting(tree.parent, node_law)
+    q = meeting_mass(tree.parent, node_law, True)[tree.n_leaves :]
     met = p > 0
     divergence = float(p[met] @ np.log(p[met] / q[met]))
     if not normalize:

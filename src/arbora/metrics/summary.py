@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from arbora.similarity import Similarity
     from arbora.tree import Tree
 
-_MAX_POINTS_FOR_BOUNDS = 2000  # about a second; a larger set is bounded on request
+# About a second; a larger set is bounded on request.
+_MAX_POINTS_FOR_BOUNDS = 2000
 _MAX_EDGES_FOR_BOUNDS = 1_000_000
-_MAX_POINTS_FOR_INFORMATION = 10_000  # whose pairs are passed through one by one
+# Whose pairs are passed through one by one.
+_MAX_POINTS_FOR_INFORMATION = 10_000
 
 _LOWER_IS_BETTER = {
     "dasgupta_cost",
@@ -46,8 +48,8 @@ def score(
     Parameters
     ----------
     tree : Tree
-    similarity : Similarity or sparse adjacency, optional
-        Gives Dasgupta's cost (also normalized), Moseley and Wang's revenue, TSD (for graphs, and up to 10,000
+    similarity : Similarity, sparse adjacency or networkx graph, optional
+        Gives Dasgupta's cost and Moseley and Wang's revenue (both also normalized), TSD (for graphs, and up to 10,000
         points otherwise), and with bounds Wang's ratio and where the cost lies between its bounds.
     y : labels, optional
         One level or several, as in `level_scores`. Gives dendrogram purity, and NMI, ARI and accuracy at the
@@ -75,7 +77,8 @@ def score(
     score                         value  better
     dasgupta_cost                     8   lower
     dasgupta_normalized         2.66667   lower
-    moseley_wang_revenue       0.333333  higher
+    moseley_wang_revenue              4  higher
+    moseley_wang_normalized    0.333333  higher
     wang_cost                         1   lower
     share_of_bounds                   0   lower
     tree_sampling_divergence  0.0652783  higher
@@ -98,12 +101,13 @@ def score(
     return Scores(values, better, f"Tree of {tree.n_leaves} leaves and {tree.n_internal} internal nodes")
 
 
-def _internal_scores(tree: Tree, sim: Any, bounds: bool | None) -> dict[str, float]:
-    similarity = covering_similarity(sim, tree)
+def _internal_scores(tree: Tree, similarity: Any, bounds: bool | None) -> dict[str, float]:
+    similarity = covering_similarity(similarity, tree)
     values = {
         "dasgupta_cost": dasgupta_cost(tree, similarity),
         "dasgupta_normalized": dasgupta_cost(tree, similarity, normalize=True),
-        "moseley_wang_revenue": moseley_wang_revenue(tree, similarity, normalize=True),
+        "moseley_wang_revenue": moseley_wang_revenue(tree, similarity),
+        "moseley_wang_normalized": moseley_wang_revenue(tree, similarity, normalize=True),
     }
     if bounds if bounds is not None else _bounds_are_quick(similarity):
         values |= _bound_scores(tree, similarity, values["dasgupta_cost"])
@@ -137,7 +141,7 @@ def _external_scores(tree: Tree, y: Any, leaf_of_point: ArrayLike | None) -> dic
         suffix = f" ({name})" if len(levels) > 1 else ""
         values[f"dendrogram_purity{suffix}"] = dendrogram_purity(tree, labels, leaf_of_point)
         if leaf_of_point is not None:
-            distance = least_hierarchical_distance(tree, leaf_of_point, labels)
+            distance = least_hierarchical_distance(tree, labels, leaf_of_point)
             values[f"least_hierarchical_distance{suffix}"] = distance
         for key in ("nmi", "ari", "acc", "purity"):
             values[f"{key}{suffix}"] = table[name][key]

@@ -95,12 +95,12 @@ def tree_scores(tree: Tree, similarity: GraphSimilarity, pairs) -> np.ndarray:
 
     p(z) is the share of edges that meet at z, q(z) that of pairs of leaves drawn by degree.
     """
-    from arbora.metrics._kernels import independent_meeting
+    from arbora.tree.pass_kernels import meeting_mass
 
     pairs = np.asarray(pairs)
     degree = similarity.degrees
     p = similarity.cross(tree) / similarity.total
-    q = independent_meeting(tree.parent, degree / degree.sum())
+    q = meeting_mass(tree.parent, degree / degree.sum(), True)[tree.n_leaves :]
     ratio = np.divide(p, q, out=np.zeros_like(p), where=q > 0)
     lca = tree.lca(pairs[:, 0], pairs[:, 1]) - tree.n_leaves
     return degree[pairs[:, 0]] * degree[pairs[:, 1]] * ratio[lca]

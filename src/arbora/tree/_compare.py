@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import Floats, Ints
 from arbora.tree import _compare_kernels as compare_kernels
 from arbora.tree._tree import Tree
@@ -69,8 +70,8 @@ def _clades(reference: Tree, tree: Tree) -> Ints:
     return low[is_run] * n + high[is_run]
 
 
-def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = True, common: bool = False) -> float:
-    """Share (or number) of leaf triples that the two trees resolve differently.
+def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = False, common: bool = False) -> float:
+    """Number of leaf triples that the two trees resolve differently (their share with ``normalize=True``).
 
     A tree resolves a triple as ab|c if a and b meet below c, or leaves it unresolved (all three meet in one
     node); any branching is allowed. Exact, in O(n log^3 n) time and O(n) memory. Leaves are matched as in
@@ -80,7 +81,7 @@ def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = True, common:
     --------
     >>> from arbora import Tree
     >>> Tree.from_newick("((a,b),(c,d));").triplet_distance(Tree.from_newick("(((a,b),c),d);"))
-    0.5
+    2.0
     """
     tree, other = matched_pair(tree, other, common=common)
     n = tree.n_leaves
@@ -115,3 +116,28 @@ def cophenetic(tree: Tree, i: ArrayLike | None = None, j: ArrayLike | None = Non
     return compare_kernels.condensed_lca_heights(
         tree.n_leaves, tree.leaf_order, tree.neighbor_lca, tree.height
     )
+
+
+def cophenetic_correlation(tree: Tree, other: Tree, *, common: bool = False) -> float:
+    """Pearson correlation, over all pairs of leaves, of the heights at which they meet in two trees.
+
+    Leaves are matched as in `robinson_foulds`. NaN where all pairs of one tree meet at one height.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> tree, other = Tree.from_newick("((a:1,b:1):2,c:3);"), Tree.from_newick("(c:5,(b:2,a:2):3);")
+    >>> tree.cophenetic_correlation(other)
+    1.0
+    """
+    tree, other = matched_pair(tree, other, common=common)
+    n_pairs = tree.n_leaves * (tree.n_leaves - 1) // 2
+    refuse_if_too_large(
+        4 * 8 * n_pairs, "The heights of all pairs", "Compare tree.restrict(a sample of the leaves)."
+    )
+    ours, theirs = tree.cophenetic(), other.cophenetic()
+    if n_pairs == 0 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
+        return float("nan")
+    ours, theirs = ours - ours.mean(), theirs - theirs.mean()
+    spread = np.sqrt(float(ours @ ours) * float(theirs @ theirs))
+    return float(np.clip(ours @ theirs / spread, -1, 1))

@@ -10,6 +10,7 @@ from arbora._base.types import Floats
 from arbora.tree import edit_kernels
 from arbora.tree._tree import Tree
 from arbora.tree.cutting import joining_heights
+from arbora.tree.pass_kernels import meeting_mass
 from arbora.tree.surgery import keep_internal
 
 
@@ -88,7 +89,7 @@ def _pair_weights(tree: Tree, similarity: Any) -> tuple[Floats, Floats]:
         return weight, tree.sizes.astype(np.float64)
     level = joining_heights(tree)
     level[: tree.n_leaves] = 0.0
-    pairs = edit_kernels.count_meetings(tree.parent, np.ones(tree.n_leaves), False) / 2
+    pairs = meeting_mass(tree.parent, np.ones(tree.n_leaves), False) / 2
     return pairs, np.where(np.isfinite(level), level, 0.0)
 
 
@@ -98,5 +99,5 @@ def _sampling_shares(tree: Tree, graph: Any) -> tuple[Floats, Floats]:
     p[tree.n_leaves :] = graph.cross(tree)
     degrees = np.asarray(graph.degrees, dtype=np.float64)
     tiny = np.finfo(np.float64).tiny  # a graph without edges has no shares to lose
-    q = edit_kernels.count_meetings(tree.parent, degrees / max(degrees.sum(), tiny), True)
+    q = meeting_mass(tree.parent, degrees / max(degrees.sum(), tiny), True)
     return p / max(p.sum(), tiny), q

@@ -351,8 +351,8 @@ class Tree(TreeArrays):
 
         return _compare.robinson_foulds(self, other, normalize=normalize, common=common)
 
-    def triplet_distance(self, other: Tree, *, normalize: bool = True, common: bool = False) -> float:
-        """Share (or number) of leaf triples that the two trees resolve differently."""
+    def triplet_distance(self, other: Tree, *, normalize: bool = False, common: bool = False) -> float:
+        """Number of leaf triples that the two trees resolve differently (their share with ``normalize=True``)."""
         from arbora.tree import _compare
 
         return _compare.triplet_distance(self, other, normalize=normalize, common=common)
@@ -362,6 +362,12 @@ class Tree(TreeArrays):
         from arbora.tree import _compare
 
         return _compare.cophenetic(self, i, j)
+
+    def cophenetic_correlation(self, other: Tree, *, common: bool = False) -> float:
+        """Correlation, over all pairs of leaves, of the heights at which they meet in both trees."""
+        from arbora.tree import _compare
+
+        return _compare.cophenetic_correlation(self, other, common=common)
 
     # ---- pictures (see arbora.view, a layer above: hence by name) ----------------------------------------
 

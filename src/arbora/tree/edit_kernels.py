@@ -146,26 +146,6 @@ def contract_unary(parent, order, n_leaves, support):
     return above, stands_for
 
 
-@kernel()
-def count_meetings(parent, leaf_mass, with_itself):
-    """Sum of mass_i * mass_j over the ordered pairs of leaves that meet at each node: float64[n_nodes].
-
-    With `with_itself`, a leaf's pair with itself meets at its parent. Siblings are added one after the other:
-    nothing is subtracted, so nothing cancels.
-    """
-    n_leaves, n_nodes = leaf_mass.shape[0], parent.shape[0]
-    mass = np.zeros(n_nodes)
-    mass[:n_leaves] = leaf_mass
-    meeting = np.zeros(n_nodes)
-    for node in range(n_nodes - 1):  # children come before parents: mass[node] is complete
-        above = parent[node]
-        meeting[above] += 2.0 * mass[node] * mass[above]
-        if with_itself and node < n_leaves:
-            meeting[above] += mass[node] * mass[node]
-        mass[above] += mass[node]
-    return meeting
-
-
 @inner
 def current_parent(above, node):
     """The node that now stands for `node` after contractions, with path halving."""

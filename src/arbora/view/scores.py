@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora.metrics import agreement
 from arbora.tree import Tree
 from arbora.view.columns import MISSING, Column
 from arbora.view.layout import Layout
@@ -46,29 +47,9 @@ def compare_flat(cluster: NDArray[np.int64], label: NDArray[np.int64], n_labels:
     """Purity, normalized mutual information (arithmetic) and adjusted Rand index of two flat labelings."""
     if len(label) == 0:
         return {}
-    cells, counts = np.unique(cluster * n_labels + label, return_counts=True)
-    by_cluster = np.bincount(cells // n_labels, counts)
-    by_label = np.bincount(cells % n_labels, counts, minlength=n_labels)
-    n = counts.sum()
-    best = np.zeros(len(by_cluster))
-    np.maximum.at(best, cells // n_labels, counts)
-    expected = by_cluster[cells // n_labels] * by_label[cells % n_labels]
-    mutual = float((counts / n * np.log(n * counts / expected)).sum())
-    mean_entropy = (_entropy(by_cluster / n) + _entropy(by_label / n)) / 2
-    pairs = _pairs(counts)
-    chance = _pairs(by_cluster) * _pairs(by_label) / max(n * (n - 1) / 2, 1)
-    most = (_pairs(by_cluster) + _pairs(by_label)) / 2
+    table = agreement.count_cells(label, cluster, n_labels, int(cluster.max()) + 1)
     return {
-        "purity": float(best.sum() / n),
-        "nmi": 1.0 if mean_entropy <= 1e-12 else max(mutual / mean_entropy, 0.0),
-        "ari": 1.0 if most == chance else float((pairs - chance) / (most - chance)),
+        "purity": agreement.purity_of(table),
+        "nmi": agreement.mutual_information_of(table),
+        "ari": agreement.rand_index_of(table),
     }
-
-
-def _entropy(share: NDArray[np.float64]) -> float:
-    share = share[share > 0]
-    return float(-(share * np.log(share)).sum())
-
-
-def _pairs(count: NDArray[Any]) -> float:
-    return float((count * (count - 1) / 2).sum())

@@ -1,4 +1,4 @@
-"""What every metric asks of its arguments: a similarity that covers the tree, and one label a point."""
+"""What metrics take for classes, clusters and leaves of points."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from arbora._base.arrays import is_missing
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -20,18 +22,19 @@ class Labels(NamedTuple):
     n_classes: int
 
 
-def as_labels(y: ArrayLike, argument: str = "y") -> Labels:
-    """Classes as numbers; -1, NaN and None mark points without a class."""
-    values = np.asarray(y)
+def as_labels(y: Any, argument: str = "y") -> Labels:
+    """Classes as numbers; -1, NaN and None (any library's missing value) mark points without a class."""
+    values = as_array(y)
     if values.ndim != 1:
         raise ValueError(
-            f"{argument} must have one label a point, shape (n_points,). Got shape {values.shape}."
+            f"{argument} must have one label per point, shape (n_points,). Got shape {values.shape}."
         )
     known = _has_class(values, argument)
     codes = np.full(len(values), UNLABELED, dtype=np.int64)
     try:
         classes, codes[known] = np.unique(values[known], return_inverse=True)
-    except TypeError as problem:  # objects without an order, such as 1 and "a"
+    # objects without an order, such as 1 and "a"
+    except TypeError as problem:
         raise TypeError(f"{argument} must hold labels of one type. Got a mixture: {problem}.") from problem
     if not known.all() and len(classes) == 1 and values.dtype.kind in "iuf":
         raise ValueError(
@@ -41,10 +44,39 @@ def as_labels(y: ArrayLike, argument: str = "y") -> Labels:
     return Labels(codes, len(classes))
 
 
+def as_clusters(labels: Any, argument: str = "labels") -> NDArray[Any]:
+    """Clusters of points, every one of which has one."""
+    values = as_array(labels)
+    if values.ndim != 1:
+        raise ValueError(f"{argument} must have one entry per point. Got shape {values.shape}.")
+    is_float = values.dtype.kind == "f"
+    if is_float and not np.isfinite(values).all():
+        raise ValueError(f"{argument} must not hold NaN or infinity.")
+    if values.dtype.kind == "O" and any(is_missing(value) for value in values):
+        raise ValueError(f"{argument} must hold a cluster for every point. Some are missing.")
+    return values
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """The array of a list or column, in which a missing value is still recognizable.
+
+    NumPy alone makes the text "nan" of a NaN between strings.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and not hasattr(values, "dtype"):
+        objects = np.empty(array.shape, dtype=object)
+        objects[...] = values
+        return objects
+    return array
+
+
 def _has_class(values: NDArray[Any], argument: str) -> NDArray[np.bool_]:
     kind = values.dtype.kind
     if kind in "bUS":
         return np.ones(len(values), dtype=bool)
+    if kind == "T":
+        # NumPy's own strings, whose missing value is chosen by the user
+        return np.array([not is_missing(value) for value in values], dtype=bool)
     if kind in "iu":
         return values != UNLABELED
     if kind == "f":
@@ -54,17 +86,13 @@ def _has_class(values: NDArray[Any], argument: str) -> NDArray[np.bool_]:
             )
         return ~np.isnan(values) & (values != UNLABELED)
     if kind == "O":
-        return np.array([not _is_missing(value) for value in values], dtype=bool)
+        return np.array([not _is_unlabeled(value) for value in values], dtype=bool)
     raise TypeError(f"{argument} must hold numbers or strings. Got dtype {values.dtype}.")
 
 
-def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, (int, np.integer)) and value == UNLABELED):
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA does not even compare with itself
-        return True
+def _is_unlabeled(value: Any) -> bool:
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return is_missing(value) or (is_number and value == UNLABELED)
 
 
 def check_same_length(first: Any, second: Any, names: tuple[str, str]) -> None:
@@ -80,7 +108,7 @@ def as_leaf_of_point(leaf_of_point: ArrayLike | None, tree: Tree, n_points: int)
     if leaf_of_point is None:
         if n_points != tree.n_leaves:
             raise ValueError(
-                f"y must have one label a leaf. Got {n_points} labels and {tree.n_leaves} leaves. "
+                f"y must have one label per leaf. Got {n_points} labels and {tree.n_leaves} leaves. "
                 f"Where a leaf holds several points, pass leaf_of_point."
             )
         return np.arange(n_points)
