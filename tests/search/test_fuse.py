@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from trees import random_tree, trees
 
 import arbora as ab
-from arbora.search.budget import Budget
 from arbora.search.engines import FeatureEngine, GraphEngine, symmetric_draw
 from arbora.search.fuse import best_within, common_clades, fuse, new_clades
 from arbora.search.moves import Moves
+from arbora.search.run import Run
 
 
 def clades_of(tree):
@@ -24,7 +24,7 @@ def shaken(tree, engine, seed):
     """The tree a few moves on: some of its clades stay, others do not."""
     rng = np.random.default_rng(seed)
     perturbed, touched = engine.perturb(0.2, rng)
-    return perturbed.improve(tree, Budget(), Moves(max_sweeps=1, rng=rng, around=touched))
+    return perturbed.improve(tree, Run(), Moves(max_sweeps=1, rng=rng, around=touched))
 
 
 @given(trees(min_leaves=2, max_leaves=25), st.integers(0, 10**6))
@@ -138,6 +138,6 @@ def test_a_price_on_nodes_never_lets_the_priced_cost_rise(tree, seed, price):
     for engine in (GraphEngine(random_graph(tree.n_leaves, rng)), FeatureEngine(features)):
         priced = [
             engine.costs(t).sum() + price * t.n_internal
-            for t in (engine.improve(tree, Budget(), Moves(price=price)), tree)
+            for t in (engine.improve(tree, Run(), Moves(price=price)), tree)
         ]
         assert priced[0] <= priced[1] + 1e-9

@@ -11,9 +11,9 @@ from trees import chain, insert_above, random_tree, trees
 import arbora as ab
 from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels
 from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree
-from arbora.search.budget import Budget
 from arbora.search.engines import FeatureEngine, GraphEngine
 from arbora.search.moves import Moves
+from arbora.search.run import Run
 
 
 def cost_by_definition(tree, similarity, objective):
@@ -79,9 +79,9 @@ def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped
     _gather_kernels.update_rise(state, work)
     for subtree in range(tree.n_nodes - 1):
         gains = []
-        for max_looks in (10**9, 0):
+        for max_visits in (10**9, 0):
             *_, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(
-                state, engine._arrays._replace(price=price), work, subtree, 0, max_looks
+                state, engine._arrays._replace(price=price), work, subtree, 0, max_visits
             )
             gains.append(max(cost_now - cost, 0))
         np.testing.assert_allclose(gains[0], gains[1], atol=1e-9)
@@ -120,7 +120,7 @@ def test_after_sweeps_on_a_graph_the_cost_is_lower_and_the_cap_kept(tree, seed, 
         return
     engine = GraphEngine(graph, objective)
     cap = tree.n_internal if capped else None
-    found = engine.improve(tree, Budget(), Moves(n_internal=cap))
+    found = engine.improve(tree, Run(), Moves(n_internal=cap))
     assert engine.costs(found).sum() <= engine.costs(tree).sum() + 1e-9
     np.testing.assert_allclose(
         engine.costs(found).sum(), cost_by_definition(found, graph, objective), atol=1e-9
@@ -133,7 +133,7 @@ def test_after_sweeps_on_features_the_cost_is_that_of_a_graph_of_all_pairs(tree,
     X = np.random.default_rng(seed).normal(size=(tree.n_leaves, 3))
     similarity = ab.similarity.cosine(X)
     cap = tree.n_internal if capped else None
-    found = FeatureEngine(similarity).improve(tree, Budget(), Moves(n_internal=cap))
+    found = FeatureEngine(similarity).improve(tree, Run(), Moves(n_internal=cap))
     assert ab.metrics.dasgupta_cost(found, similarity) <= ab.metrics.dasgupta_cost(tree, similarity) + 1e-9
     assert not capped or found.n_internal <= tree.n_internal
 
@@ -165,5 +165,5 @@ def test_a_deep_chain_is_searched_without_trouble():
     rows = np.arange(n - 1)
     graph = ab.similarity.graph((rows, rows + 1, rng.random(n - 1)))
     start = chain(n)
-    found = GraphEngine(graph).improve(start, Budget(), Moves(max_sweeps=3))
+    found = GraphEngine(graph).improve(start, Run(), Moves(max_sweeps=3))
     assert ab.metrics.dasgupta_cost(found, graph) < 0.1 * ab.metrics.dasgupta_cost(start, graph)

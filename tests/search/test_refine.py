@@ -1,4 +1,5 @@
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -8,10 +9,10 @@ from hypothesis import strategies as st
 from trees import insert_above, random_tree, trees
 
 import arbora as ab
-from arbora.errors import ConstraintError, TooLargeError
-from arbora.search import multilevel
-from arbora.search.budget import Budget
+from arbora.errors import ConstraintError, Interrupted, TooLargeError
 from arbora.search.engines import GraphEngine
+from arbora.search.multilevel import Levels, improve_by_levels
+from arbora.search.run import Run
 
 
 def random_similarity(kind, n, rng):
@@ -170,12 +171,9 @@ def test_search_by_levels_only_improves(seed, objective):
     graph = random_similarity("graph", 120, rng)
     tree = random_tree(120, rng, max_branching=3)
     engine = GraphEngine(graph, objective)
-    before, pieces = engine.costs(tree).sum(), (multilevel.BLOCK, multilevel.PIECES)
-    multilevel.BLOCK, multilevel.PIECES = 30, (20, 5)
-    try:
-        found = multilevel.improve_by_levels(engine, tree, Budget(), n_jobs=2)
-    finally:
-        multilevel.BLOCK, multilevel.PIECES = pieces
+    before = engine.costs(tree).sum()
+    levels = Levels(large=1, block=30, pieces=(20, 5))
+    found = improve_by_levels(engine, tree, Run(), rng, levels=levels, n_threads=2)
     assert engine.costs(found).sum() <= before + 1e-9
     assert found.n_leaves == 120
 
@@ -190,24 +188,45 @@ def test_small_and_degenerate_inputs():
     assert ab.refine(random_tree(9, np.random.default_rng(0)), same, n_perturbations=2).is_binary
 
 
-def test_time_budget_ends_the_perturbations():
+def test_a_time_budget_is_spent_on_perturbations_and_then_ends_the_search():
     rng = np.random.default_rng(8)
-    found = ab.refine(
-        random_tree(50, rng), random_similarity("graph", 50, rng), max_seconds=0.2, random_state=0
-    )
-    assert found.n_leaves == 50
+    tree, graph = random_tree(50, rng), random_similarity("graph", 50, rng)
+    ab.refine(tree, graph, n_perturbations=1)
+    began = time.monotonic()
+    found = ab.refine(tree, graph, max_seconds=0.3, random_state=0)
+    assert 0.3 <= time.monotonic() - began < 5
+    plain = ab.refine(tree, graph, random_state=0)
+    assert ab.metrics.dasgupta_cost(found, graph) <= ab.metrics.dasgupta_cost(plain, graph)
 
 
-def test_ctrl_c_returns_the_best_tree_so_far(monkeypatch):
+def test_parts_share_the_time_by_their_sizes():
+    rng = np.random.default_rng(8)
+    tree, graph = random_tree(60, rng), random_similarity("graph", 60, rng)
+    began = time.monotonic()
+    found = ab.refine(tree, graph, max_seconds=0.5, keep_top=6, random_state=0)
+    assert time.monotonic() - began < 5
+    alone = ab.refine(tree, graph, n_perturbations=2, keep_top=6, random_state=0)
+    cost = ab.metrics.dasgupta_cost
+    assert cost(found, graph) <= cost(alone, graph) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("options", ({}, {"keep_top": 3}, {"must_link": [(0, 1), (1, 2)]}))
+def test_ctrl_c_raises_with_the_best_tree_so_far(options):
     rng = np.random.default_rng(9)
     graph, tree = random_similarity("graph", 50, rng), random_tree(50, rng)
+    calls = []
 
-    def press(self, *_):
-        raise KeyboardInterrupt
+    def press(stage, done, total):
+        calls.append(done)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(Budget, "show", press)
-    found = ab.refine(tree, graph)
-    assert ab.metrics.dasgupta_cost(found, graph) <= ab.metrics.dasgupta_cost(tree, graph)
+    with pytest.raises(Interrupted) as stop:
+        ab.refine(tree, graph, n_perturbations=5, progress=press, **options)
+    found = stop.value.tree
+    assert found.n_leaves == 50 and found.height is not None
+    if not options:
+        assert ab.metrics.dasgupta_cost(found, graph) < ab.metrics.dasgupta_cost(tree, graph)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +253,7 @@ def test_bad_arguments_are_named(options, message):
 
 def test_wrong_kinds_and_sizes_are_refused():
     tree = random_tree(5, np.random.default_rng(0))
-    with pytest.raises(TypeError, match="similarity must be a similarity or a sparse adjacency"):
+    with pytest.raises(TypeError, match="similarity must be a similarity, a sparse adjacency"):
         ab.refine(tree, np.eye(5))
     with pytest.raises(ValueError, match="similarity has 4 points, but the tree has 5 leaves"):
         ab.refine(tree, ab.similarity.cosine(np.eye(4)))

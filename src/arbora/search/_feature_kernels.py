@@ -49,7 +49,7 @@ def make_features(leaf_rows: np.ndarray, leaf_size: np.ndarray, parent: np.ndarr
 
 
 class Stack(NamedTuple):
-    """Places still to look at: a node, what is paid above it, at least in all, and its weight to the moved subtree."""
+    """Places still to try: a node, what is paid above it, at least in all, and its weight to the moved subtree."""
 
     node: np.ndarray
     above: np.ndarray

@@ -16,7 +16,7 @@ import numpy as np
 
 from arbora._base.jit import inner, kernel
 
-ZERO = np.int64(0)  # a plain 0 is a type of its own to the compiler, which compiles a callee anew for it
+ZERO = np.int64(0)  # a plain 0 is a type of its own to the compiler, which compiles a callee again for it
 
 
 class Graph(NamedTuple):
@@ -29,7 +29,7 @@ class Graph(NamedTuple):
     price: float
 
 
-# What is known of a node during one look, valid where `mark` equals the clock.
+# What is known of a node while one subtree is in hand, valid where `mark` equals the clock.
 SCRATCH = np.dtype(
     [
         ("mark", np.int64),
@@ -211,7 +211,7 @@ def update_rise(state, work):
     while state.nodes[root].parent >= 0:
         root = state.nodes[root].parent
     n_nodes = state.nodes.shape[0]
-    # heap and path are not in use between looks
+    # heap and path are not in use between subtrees
     steepest_rise(state, work, root, np.empty(n_nodes, np.float64), work.heap, work.path)
 
 
@@ -228,11 +228,11 @@ def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_si
 
 
 @inner
-def mark_near(state, graph, work, moved, max_looks):
+def mark_near(state, graph, work, moved, max_visits):
     """Mark and weigh the ancestors of a subtree and its neighbors as far up as a better place can be.
 
-    Leaves one climb whose nodes grow in size, and returns its last: the top of the region looked at. Past
-    `max_looks` nodes it ends at the next ancestor, sure or not.
+    Leaves one climb whose nodes grow in size, and returns its last: the top of the region searched. Past
+    `max_visits` nodes it ends at the next ancestor, sure or not.
     """
     mark_inside(state, work, moved)
     clock = work.clock[0]
@@ -269,7 +269,7 @@ def mark_near(state, graph, work, moved, max_looks):
             if node != home or keeps_home:
                 cost_now += moved_size * (state.nodes[node].cross - met)
             inner_weight = work.nodes[node].weight
-            if above < 0 or filled > max_looks:
+            if above < 0 or filled > max_visits:
                 break
             if nothing_gained_above(
                 cost_now if keeps_home else cost_now + graph.price,

@@ -10,7 +10,8 @@ from arbora._base.jit import inner, kernel
 from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighborhood, mark_row, next_leaf
 from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
 
-SCANNED_CHILDREN = 64  # children of one node that are looked at, or noted as changed, one by one
+# children of one node that are tried, or noted as changed, one by one
+SCANNED_CHILDREN = 64
 RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: below is rounding
 
 
@@ -90,28 +91,28 @@ def cost_on_edge(work, moved, parent, weight, size, loop, own):
 @inner
 def best_unmarked_child(state, work, moved, node, subtree):
     """Cheapest edge above a child that the subtree has no similarity with: (child, cost)."""
-    best, best_cost, looked = -1, np.inf, 0
+    best, best_cost, scanned = -1, np.inf, 0
     child = state.nodes[node].first
-    while child >= 0 and looked < SCANNED_CHILDREN:
+    while child >= 0 and scanned < SCANNED_CHILDREN:
         if child != subtree and work.nodes[child].mark != work.clock[0]:
             cost = work.nodes[node].above + cost_on_edge(
                 work, moved, node, 0.0, state.nodes[child].size, loop_of(state, child), own_of(state, child)
             )
             if cost < best_cost:
                 best, best_cost = child, cost
-        looked += 1
+        scanned += 1
         child = state.nodes[child].after
     return best, best_cost
 
 
 @inner
-def find_best_place(state, graph, work, subtree, objective, max_looks):
-    """Best place for a subtree: (target, as_child, cost there, cost where it is, top of the region looked at).
+def find_best_place(state, graph, work, subtree, objective, max_visits):
+    """Best place for a subtree: (target, as_child, cost there, cost where it is, top of the region searched).
 
-    `max_looks` is for `mark_near`; 0 climbs to the root instead, which other objectives and self-loops need.
+    `max_visits` is for `mark_near`; 0 climbs to the root instead, which other objectives and self-loops need.
     """
-    if max_looks > 0:
-        top, n_climbs = mark_near(state, graph, work, subtree, max_looks), 1
+    if max_visits > 0:
+        top, n_climbs = mark_near(state, graph, work, subtree, max_visits), 1
     else:
         n_climbs = mark_neighborhood(state, graph, work, subtree)
         top = work.path[work.climb[1] - 1]
@@ -127,14 +128,14 @@ def find_best_place(state, graph, work, subtree, objective, max_looks):
     gives_back = state.nodes[home].n_children == 2
     take_out_on_paper(state, work, subtree, gives_back, top)
     on_edges = gives_back or state.numbers[2] > 0
-    target, as_child, cost, cost_now = look_at_places(
+    target, as_child, cost, cost_now = best_of_marked(
         state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges
     )
     return target, as_child, cost, cost_now, top
 
 
 @inner
-def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges):
+def best_of_marked(state, work, moved, n_climbs, top, subtree, home, gives_back, on_edges):
     """The cheapest of the marked places below `top`: (target, as_child, cost there, cost at home).
 
     Walks every climb from its top. `work.nodes[v].above` is what the subtree adds at the ancestors of v, from `top`
@@ -151,7 +152,7 @@ def look_at_places(state, work, moved, n_climbs, top, subtree, home, gives_back,
                 work.nodes[node].above = 0.0
             elif work.nodes[parent].mark != work.clock[0] or work.nodes[parent].above == np.inf:
                 continue  # outside the region, or below a place that is too dear
-            elif stands_for_home:  # home is gone: its other child takes its place, which was looked at
+            elif stands_for_home:  # home is gone: its other child takes its place, which was tried
                 work.nodes[node].above = work.nodes[parent].above
             else:
                 work.nodes[node].above = work.nodes[parent].above + added_at(
@@ -210,14 +211,14 @@ def mark_dirty(state, work, sibling, joint, beyond):
 @inner
 def mark_neighbors_dirty(state, graph, work, moved):
     """Note the neighbors of a small subtree that moved: they meet it elsewhere now."""
-    leaf, looked = first_leaf(state, moved), 0
-    while leaf >= 0 and looked < SCANNED_CHILDREN:
+    leaf, scanned = first_leaf(state, moved), 0
+    while leaf >= 0 and scanned < SCANNED_CHILDREN:
         for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
             other = np.int64(graph.indices[k])
             work.dirty[other] = True
             work.dirty[state.nodes[other].parent] = True
         leaf = next_leaf(state, leaf, moved)
-        looked += 1
+        scanned += 1
 
 
 @inner
@@ -226,18 +227,18 @@ def mark_dirty_up_to(state, work, node, last):
     while node >= 0:
         work.dirty[node] = True
         child = state.nodes[node].first
-        looked = 0
-        while child >= 0 and looked < SCANNED_CHILDREN:
+        scanned = 0
+        while child >= 0 and scanned < SCANNED_CHILDREN:
             work.dirty[child] = True
             child = state.nodes[child].after
-            looked += 1
+            scanned += 1
         if node == last:
             break
         node = state.nodes[node].parent
 
 
 @kernel(nogil=True)
-def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
+def regraft(state, graph, work, subtrees, max_size, objective, max_visits):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     n_moves, gained = 0, 0.0
     for moved in subtrees:
@@ -245,7 +246,7 @@ def regraft(state, graph, work, subtrees, max_size, objective, max_looks):
             continue
         work.dirty[moved] = False
         target, as_child, cost, cost_now, top = find_best_place(
-            state, graph, work, moved, objective, max_looks
+            state, graph, work, moved, objective, max_visits
         )
         if target < 0 or not cost < cost_now - RELATIVE_GAIN * abs(cost_now) - 1e-300:
             continue
@@ -272,4 +273,4 @@ def place_rows(state, work, root, indptr, indices, data, first, last, size, obje
         low, high = indptr[row], indptr[row + 1]
         n_climbs = mark_row(state, work, root, indices[low:high], data[low:high])
         moved = Moved(size, 0.0, 0.0, objective, total, 0.0)
-        targets[row] = look_at_places(state, work, moved, n_climbs, root, -1, -1, False, True)[0]
+        targets[row] = best_of_marked(state, work, moved, n_climbs, root, -1, -1, False, True)[0]

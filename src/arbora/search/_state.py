@@ -18,7 +18,7 @@ OBJECTIVES = {"dasgupta": DASGUPTA, "tsd": TSD}
 NO_NODE = -1
 
 
-# One record a node, a cache line long: whoever looks at a node needs most of it. Kernels that take a few record
+# One record per node, a cache line long: whoever visits a node needs most of it. Kernels that take a few record
 # arrays also compile faster than ones that take twenty plain arrays.
 NODE = np.dtype(
     [

@@ -28,7 +28,7 @@ from arbora.search.inputs import (
     compare,
     read_input,
 )
-from arbora.search.perturb import LARGE
+from arbora.search.multilevel import LEVELS
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport, report_on
 from arbora.similarity import Similarity
@@ -210,11 +210,11 @@ def _refined(first: Tree, compared: Similarity, options: Options, update: Callab
         first,
         compared,
         n_perturbations=options.perturbations_for(first.n_leaves),
-        max_sweeps=_MAX_SWEEPS if first.n_leaves < LARGE else 1,
+        max_sweeps=_MAX_SWEEPS if first.n_leaves < LEVELS.large else 1,
         max_seconds=options.max_seconds,
         n_jobs=count_threads(options.n_jobs),
         random_state=options.random_state,
-        progress=lambda stage, share: update(share),
+        progress=lambda stage, done, total: update(done),
         checkpoint=options.checkpoint,
     )
 

@@ -72,6 +72,11 @@ class Links:
     def __bool__(self) -> bool:
         return len(self.groups) > 0 or len(self.cannot_link) > 0
 
+    @property
+    def n_rounds(self) -> int:
+        """How often each point is searched, at most: inside its group, between groups, on its side of the root."""
+        return 1 + bool(self.groups) + (len(self.cannot_link) > 0)
+
     def are_met_by(self, tree: Tree) -> bool:
         """Whether every group is a subtree and every pair to be kept apart meets at the root."""
         are_subtrees = all(tree.sizes[lowest_above(tree, group)] == len(group) for group in self.groups)

@@ -12,8 +12,8 @@ from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
 from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, node_costs, to_tree
-from arbora.search.budget import Budget
 from arbora.search.moves import Moves
+from arbora.search.run import Run
 from arbora.similarity import FeatureSimilarity, GraphSimilarity, Similarity
 from arbora.tree import Tree
 from arbora.tree.edit_kernels import DASGUPTA as DASGUPTA_LOSS
@@ -34,7 +34,7 @@ class Engine(Protocol):
 
     objective: str
 
-    def improve(self, tree: Tree, budget: Budget, moves: Moves | None = None) -> Tree:
+    def improve(self, tree: Tree, run: Run, moves: Moves | None = None) -> Tree:
         """Move subtrees as `moves` says; by default until no single move helps."""
 
     def costs(self, tree: Tree) -> np.ndarray:
@@ -155,7 +155,7 @@ class GraphEngine:
         sizes = np.bincount(labels, weights=self.leaf_size, minlength=n_groups)
         return GraphEngine(graph, self.objective, sizes, self.total, is_lone)
 
-    def improve(self, tree: Tree, budget: Budget, moves: Moves | None = None) -> Tree:
+    def improve(self, tree: Tree, run: Run, moves: Moves | None = None) -> Tree:
         """Move subtrees as `moves` says; by default until no single move helps."""
         if tree.n_leaves < 3:
             return tree
@@ -163,7 +163,7 @@ class GraphEngine:
         state = self.state(tree, moves.n_internal)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         can_stop_early = self._code == DASGUPTA and not self.graph.self_loops.any()
-        looks = moves.max_looks if can_stop_early else 0
+        max_visits = moves.max_visits if can_stop_early else 0
         graph = self._arrays._replace(price=moves.price)
 
         def before_sweep() -> None:
@@ -171,9 +171,11 @@ class GraphEngine:
                 gather_kernels.update_rise(state, work)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return graph_kernels.regraft(state, graph, work, subtrees, moves.max_size, self._code, looks)[0]
+            return graph_kernels.regraft(
+                state, graph, work, subtrees, moves.max_size, self._code, max_visits
+            )[0]
 
-        moves.sweep_over(tree, regraft, work.dirty, budget, before_sweep)
+        moves.sweep_over(tree, regraft, work.dirty, run, before_sweep)
         return to_tree(state, tree)
 
 
@@ -230,7 +232,7 @@ class FeatureEngine:
         )
         return FeatureEngine(rows, np.bincount(labels, weights=self.leaf_size, minlength=n_groups))
 
-    def improve(self, tree: Tree, budget: Budget, moves: Moves | None = None) -> Tree:
+    def improve(self, tree: Tree, run: Run, moves: Moves | None = None) -> Tree:
         """Move subtrees as `moves` says; by default until no single move helps."""
         if tree.n_leaves < 3:
             return tree
@@ -246,7 +248,7 @@ class FeatureEngine:
         def regraft(subtrees: np.ndarray) -> int:
             return feature_kernels.regraft(state, features, work, stack, subtrees, moves.max_size)[0]
 
-        moves.sweep_over(tree, regraft, work.dirty, budget)
+        moves.sweep_over(tree, regraft, work.dirty, run)
         return to_tree(state, tree)
 
 

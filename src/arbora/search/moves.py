@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from arbora.search.budget import Budget
+from arbora._base.types import Bools, Ints
+from arbora.search.run import Run
 from arbora.tree import Tree
 
-CHUNKS_PER_SWEEP = 64  # kernel calls a sweep: how often the clock and Ctrl-C are looked at
-ALL_LOOKS = 2**62  # as many as it takes to be sure
+# a kernel call takes about this long: between two calls the clock and Ctrl-C are checked
+SECONDS_PER_CALL = 0.1
+FIRST_CHUNK = 256
+# visits of nodes that are enough to be certain of the best place
+UNLIMITED_VISITS = 2**62
 
 
 @dataclass(frozen=True)
@@ -25,25 +30,25 @@ class Moves:
     price : float
         What each internal node adds to the objective.
     around : ndarray of int, optional
-        Look at first only at these nodes and their parents, and then near what moved.
+        Try only these nodes and their parents at first, and then what is near those that moved.
     max_size : float
         Larger subtrees stay where they are.
-    max_looks : int
-        Nodes a subtree looks at before it makes do with the best place so far; only under Dasgupta's cost on graphs
+    max_visits : int
+        Nodes visited before a subtree makes do with the best place so far; only under Dasgupta's cost on graphs
         without self-loops, where the climb can end early.
     max_sweeps : int
-        At most so many passes over the subtrees.
+        Passes over the subtrees, at most.
     certain : bool
-        Look at all subtrees once more when nothing moves any longer.
+        Try all subtrees once more when nothing moves any longer.
     rng : Generator, optional
         Shuffles the order of trying.
     """
 
     n_internal: int | None = None
     price: float = 0.0
-    around: np.ndarray | None = None
+    around: Ints | None = None
     max_size: float = np.inf
-    max_looks: int = ALL_LOOKS
+    max_visits: int = UNLIMITED_VISITS
     max_sweeps: int = 100
     certain: bool = True
     rng: np.random.Generator | None = None
@@ -51,12 +56,12 @@ class Moves:
     def sweep_over(
         self,
         tree: Tree,
-        regraft: Callable[[np.ndarray], int],
-        dirty: np.ndarray,
-        budget: Budget,
+        regraft: Callable[[Ints], int],
+        dirty: Bools,
+        run: Run,
         before_sweep: Callable[[], None] = lambda: None,
     ) -> None:
-        """Regraft the nodes of a tree, of which `dirty` are to be looked at, until nothing moves."""
+        """Regraft the nodes of a tree, of which `dirty` are to be tried, until nothing moves."""
         if self.around is not None:
             dirty[:] = False
             dirty[self.around] = True
@@ -64,44 +69,52 @@ class Moves:
             dirty[above[above >= 0]] = True
         n_nodes = len(dirty)
         order = np.arange(n_nodes) if self.rng is None else self.rng.permutation(n_nodes)
-        sweep_until_still(regraft, dirty, order, self.max_sweeps, budget, before_sweep, self.certain)
+        sweep_until_still(regraft, dirty, order, self.max_sweeps, run, before_sweep, self.certain)
 
 
 def sweep_until_still(
-    regraft: Callable[[np.ndarray], int],
-    dirty: np.ndarray,
-    order: np.ndarray,
+    regraft: Callable[[Ints], int],
+    dirty: Bools,
+    order: Ints,
     max_sweeps: int,
-    budget: Budget,
+    run: Run,
     before_sweep: Callable[[], None] = lambda: None,
     certain: bool = True,
 ) -> None:
     """Sweep over the subtrees whose surroundings changed; if `certain`, at last over all to be sure none moves."""
-    chunks = np.array_split(order, min(CHUNKS_PER_SWEEP, max(1, len(order) // 256)))
-    looked_at_all = True
-    n_looks = 0
-    try:
-        for sweep in range(max_sweeps):
-            n_moves = 0
-            before_sweep()
-            for chunk in chunks:
-                n_looks += int(dirty[chunk].sum())
-                n_moves += regraft(chunk)
-                share = _share_done(n_looks, int(dirty.sum()), len(order))
-                budget.show(f"sweep {sweep + 1}", share, f"{n_moves} moves")
-                if budget.is_over:
-                    return
-            if n_moves == 0:
-                if looked_at_all or not certain:
-                    return
-                dirty[:] = True
-            looked_at_all = n_moves == 0
-    except KeyboardInterrupt:
-        budget.interrupted = True
+    tried_all = True
+    n_tried = 0
+    for sweep in range(max_sweeps):
+        n_moves = 0
+        before_sweep()
+        for chunk in _short_chunks(order):
+            n_tried += int(dirty[chunk].sum())
+            n_moves += regraft(chunk)
+            run.show(
+                _share_done(n_tried, int(dirty.sum()), len(order)), f"sweep {sweep + 1}: {n_moves} moves"
+            )
+            if run.is_over:
+                return
+        if n_moves == 0:
+            if tried_all or not certain:
+                return
+            dirty[:] = True
+        tried_all = n_moves == 0
 
 
-def _share_done(n_looks: int, n_waiting: int, n_nodes: int) -> float:
-    """How far a search is, if subtrees still to look at go on causing as many others to be looked at as so far."""
-    n_caused = n_looks + n_waiting - n_nodes
-    growth = min(max(n_caused / max(n_looks, 1), 0.0), 0.8)
-    return n_looks / max(n_looks + n_waiting / (1 - growth), 1)
+def _short_chunks(order: Ints) -> Iterator[Ints]:
+    """Consecutive pieces of an array, each about as long as the caller can handle in `SECONDS_PER_CALL`."""
+    first, length = 0, FIRST_CHUNK
+    while first < len(order):
+        began = time.perf_counter()
+        yield order[first : first + length]
+        first += length
+        spent = time.perf_counter() - began
+        length = int(length * min(max(SECONDS_PER_CALL / max(spent, 1e-6), 0.25), 2.0)) + 1
+
+
+def _share_done(n_tried: int, n_waiting: int, n_nodes: int) -> float:
+    """How far a search is, if subtrees still to be tried cause as many others to be tried as they did so far."""
+    n_caused = n_tried + n_waiting - n_nodes
+    growth = min(max(n_caused / max(n_tried, 1), 0.0), 0.8)
+    return n_tried / max(n_tried + n_waiting / (1 - growth), 1)

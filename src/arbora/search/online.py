@@ -17,9 +17,9 @@ from arbora.errors import FormatError
 from arbora.search import _feature_kernels as kernels
 from arbora.search._gather_kernels import Work, make_work
 from arbora.search._state import LINKS, NO_NODE, State, empty_nodes
-from arbora.search.budget import Budget
 from arbora.search.moves import sweep_until_still
 from arbora.search.predict import labels_of_features
+from arbora.search.run import started
 from arbora.similarity.features import FeatureSimilarity, _cosine_features
 from arbora.tree import Tree
 
@@ -154,7 +154,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     ) -> OnlineTree:
         """Move the subtrees touched since the last refinement to better places."""
         check_is_fitted(self, "_state")
-        with Budget(max_seconds, verbose=verbose) as budget:
+        with started("refine", max_seconds=max_seconds, verbose=verbose) as run:
 
             def regraft(subtrees: np.ndarray) -> int:
                 return kernels.regraft(
@@ -163,9 +163,9 @@ class OnlineTree(ClusterMixin, BaseEstimator):
 
             for _ in range(max_sweeps):
                 touched = np.flatnonzero(self._work.dirty)
-                if len(touched) == 0 or budget.is_over:
+                if len(touched) == 0 or run.is_over:
                     break
-                sweep_until_still(regraft, self._work.dirty, touched, 1, budget)
+                sweep_until_still(regraft, self._work.dirty, touched, 1, run)
         self._root = int(kernels.find_root(self._state, int(np.argmax(self._present))))
         self._changed()
         return self

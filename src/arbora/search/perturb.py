@@ -11,24 +11,24 @@ where they save little to where they save much, which no move at a fixed number 
 
 from __future__ import annotations
 
-import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from arbora.search.budget import Budget
 from arbora.search.engines import Engine, GraphEngine
 from arbora.search.fuse import fuse, new_clades
 from arbora.search.moves import Moves
-from arbora.search.multilevel import LOOKS, improve_by_levels
+from arbora.search.multilevel import LEVELS, Levels, improve_by_levels
+from arbora.search.run import Run
 from arbora.tree import Tree
 
-LARGE = 30_000  # leaves from which a graph is searched by levels
 # of the similarities that perturbations count double, in turn
 SHARES = (0.3, 0.1, 0.03, 0.01)
-PRICE, PRICE_SPREAD = 1.5, 0.5  # relative to the cheapest node: median and deviation (of its logarithm)
+# of a node, relative to the cheapest one: median, and deviation of its logarithm
+PRICE, PRICE_SPREAD = 1.5, 0.5
 
 
 @dataclass(frozen=True)
@@ -36,54 +36,67 @@ class Search:
     """What a search goes by; `rng` is drawn from by perturbations only."""
 
     engine: Engine
-    budget: Budget
+    run: Run
     rng: np.random.Generator
     n_internal: int | None = None
     max_sweeps: int = 100
-    n_jobs: int | None = None
+    n_perturbations: int = 0
+    n_threads: int = 1
+    levels: Levels = LEVELS
 
-    def run(self, tree: Tree, n_perturbations: int = 0) -> Tree:
+    def improve(self, tree: Tree) -> Tree:
         """Improve, and perturb as often as asked; with a deadline, until the time is up."""
         if self.n_internal is None:
             # growing leaves nodes n-ary where splitting them gains nothing; a cut should still find every number
-            return self._search(tree, n_perturbations, None).binarize()
-        with self.budget.portion(0, 0.5):  # the best capped tree is found near the best full one
-            full = self._search(tree, n_perturbations, None, until=0.5)
-        with self.budget.portion(0.5, 1):
-            return self._search(self.engine.squeeze(full, self.n_internal), n_perturbations, self.n_internal)
+            return self._search(tree, None).binarize()
+        # the best capped tree is found near the best full one
+        with self.run.portion(0, 0.5):
+            full = self._search(tree, None)
+        with self.run.portion(0.5, 1):
+            return self._search(self.engine.squeeze(full, self.n_internal), self.n_internal)
 
-    def _search(self, tree: Tree, n_perturbations: int, cap: int | None, until: float = 1.0) -> Tree:
-        """Improve and perturb under a cap, `until` that share of the time is spent."""
-        rounds = n_perturbations + 2 if n_perturbations else 1
-        with self.budget.portion(0, 1 / rounds):
-            best = self._improve(tree, cap)
+    def _search(self, tree: Tree, cap: int | None) -> Tree:
+        """Improve and perturb under a cap, until the time of the present portion is spent."""
+        rounds = self.n_perturbations + 2 if self.n_perturbations else 1
+        with self._round(0, rounds):
+            best = self._until_still(tree, cap)
         done = 0
-        while tree.n_leaves > 3 and self._goes_on(done < n_perturbations, until):
-            taken = min(done + 1, rounds - 1)
-            with self.budget.portion(taken / rounds, (taken + 1) / rounds):
+        while tree.n_leaves > 3 and self._goes_on(done):
+            with self._round(min(done + 1, rounds - 1), rounds):
                 step = partial(self._perturb, best, cap, SHARES[done % len(SHARES)])
-                best = self.budget.step(step, self.rng)
+                best = self.run.step(step, self.rng)
                 cost = abs(float(self.engine.costs(best).sum()))
-                self.budget.show(f"perturbation {done + 1}", 1, f"objective {cost:.6g}")
+                self.run.show(1, f"perturbation {done + 1}: objective {cost:.6g}")
             done += 1
-        if done and not self.budget.is_over:
-            best = self._improve(best, cap)
+        if done and not self.run.is_over:
+            best = self._until_still(best, cap)
         return best
 
-    def _goes_on(self, has_more: bool, until: float) -> bool:
-        if self.budget.is_timed:
-            return not self.budget.is_over and self.budget.share_of_time < until
-        return not self.budget.is_over and has_more
+    def _round(self, number: int, rounds: int) -> AbstractContextManager[None]:
+        """The portion of one round; with a deadline nobody knows how many there will be."""
+        if self.run.is_timed:
+            return nullcontext()
+        return self.run.portion(number / rounds, (number + 1) / rounds)
 
-    def _improve(self, tree: Tree, cap: int | None) -> Tree:
+    def _goes_on(self, n_done: int) -> bool:
+        if self.run.is_timed:
+            return not self.run.is_over and self.run.has_time()
+        return not self.run.is_over and n_done < self.n_perturbations
+
+    def _until_still(self, tree: Tree, cap: int | None) -> Tree:
         """Until no single move helps."""
-        if isinstance(self.engine, GraphEngine) and tree.n_leaves >= LARGE and cap is None:
-            n_jobs = self.n_jobs or os.cpu_count() or 1
+        if isinstance(self.engine, GraphEngine) and tree.n_leaves >= self.levels.large and cap is None:
             return improve_by_levels(
-                self.engine, tree, self.budget, n_jobs=n_jobs, max_sweeps=self.max_sweeps
+                self.engine,
+                tree,
+                self.run,
+                self.rng,
+                levels=self.levels,
+                n_threads=self.n_threads,
+                max_sweeps=self.max_sweeps,
             )
         moves = Moves(n_internal=cap, max_sweeps=self.max_sweeps)
-        return self.budget.step(partial(self.engine.improve, tree, self.budget, moves), self.rng)
+        return self.run.step(partial(self.engine.improve, tree, self.run, moves), self.rng)
 
     def _perturb(self, best: Tree, cap: int | None, share: float) -> Tree:
         """Perturb the best tree, improve it, and take over what got better."""
@@ -101,10 +114,10 @@ class Search:
     def _improve_around(self, engine: Engine, tree: Tree, nodes: np.ndarray, **options: Any) -> Tree:
         """Until no move near these nodes helps, and near those that moved."""
         options = {"max_sweeps": self.max_sweeps} | options
-        if tree.n_leaves >= LARGE:
-            options["max_looks"] = LOOKS
+        if tree.n_leaves >= self.levels.large:
+            options["max_visits"] = self.levels.max_visits
         moves = Moves(around=nodes, certain=False, rng=self.rng, **options)
-        return engine.improve(tree, self.budget, moves)
+        return engine.improve(tree, self.run, moves)
 
     def _draw_price(self, tree: Tree) -> float:
         return self.engine.price_of_node(tree) * PRICE * float(np.exp(PRICE_SPREAD * self.rng.normal()))

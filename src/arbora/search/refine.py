@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora._base.params import check_choice, check_whole
-from arbora._base.random import is_reproducible, seed_of
+from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.params import check_choice, check_seconds, check_switch, check_whole
+from arbora._base.progress import ProgressCallback, check_progress, silent
+from arbora._base.random import seed_of
+from arbora._base.threads import count_threads
 from arbora._base.types import Floats, Objective, PathLike, RandomState
+from arbora.errors import Interrupted
 from arbora.metrics import dasgupta_cost
 from arbora.search._state import OBJECTIVES
-from arbora.search.budget import Budget, Report
 from arbora.search.constraints import Links, check_links
 from arbora.search.engines import Engine, make_engine
 from arbora.search.heights import with_heights
-from arbora.search.parts import Kept, Part, search_parts
+from arbora.search.multilevel import LEVELS, Levels
+from arbora.search.parts import Kept, Part, SearchTree, search_parts
 from arbora.search.perturb import Search
-from arbora.search.steps import Steps, identity_of
+from arbora.search.run import Run, started
 from arbora.similarity import Similarity, as_similarity
 from arbora.tree import Tree
 
@@ -42,7 +46,7 @@ def refine(
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: bool = False,
-    progress: Report | None = None,
+    progress: ProgressCallback | None = None,
     checkpoint: PathLike | None = None,
 ) -> Tree:
     """Move subtrees to better places until no single move helps.
@@ -83,12 +87,12 @@ def refine(
     random_state : int, RandomState, Generator or None
         Seed of the perturbations.
     verbose : bool
-        Show progress. Ctrl-C returns the best tree so far.
+        Show progress on standard error.
     progress : callable, optional
-        Called often with ``("refine", share)``, the share done by estimate, 0 to 1.
+        Called often with ``("refine", done, 1.0)``: the share done, by estimate.
     checkpoint : path, optional
-        Folder in which finished steps are kept. The same call resumes from them, to the same tree as
-        without an interruption; another call is refused.
+        Folder in which finished steps are saved. The same call resumes from them, to the same tree as without an
+        interruption; another call is refused.
 
     Returns
     -------
@@ -99,6 +103,8 @@ def refine(
     ------
     ConstraintError
         Where links contradict each other or what is to be kept.
+    Interrupted
+        On Ctrl-C, within about a second; its ``tree`` is the best tree so far.
 
     Examples
     --------
@@ -110,7 +116,7 @@ def refine(
     ('((0,1),(2,3));', 24.0)
     """
     similarity = _checked_similarity(similarity, tree)
-    task = _Task(
+    task = Task(
         objective=check_choice(objective, "objective", OBJECTIVES),
         sample_weight=_checked_weights(sample_weight, tree.n_leaves, objective),
         max_sweeps=check_whole(max_sweeps, "max_sweeps"),
@@ -123,29 +129,21 @@ def refine(
         ),
         kept=Kept.from_options(tree, keep_subtrees, keep_top),
     )
-    task.refuse_what_does_not_combine()
-    engine = make_engine(similarity, objective, task.sample_weight)
-    start = tree.collapse_unary()
-    steps = None
-    if checkpoint is not None:
-        identity = identity_of(start, similarity, *task.values())
-        steps = Steps(checkpoint, identity, seed_of(random_state), is_chosen=is_reproducible(random_state))
-    rng = np.random.default_rng(seed_of(random_state) if steps is None else steps.seed)
-    with Budget(max_seconds, verbose=verbose, progress=progress, steps=steps) as budget:
-
-        def search(part_engine: Engine, part: Tree) -> Tree:
-            searching = Search(part_engine, budget, rng, task.n_internal, task.max_sweeps, n_jobs)
-            return searching.run(part, task.n_perturbations)
-
-        found = search_parts(Part(engine, start, task.links, task.kept), search)
-    if task.allows(tree):
-        found = _better(found, tree, engine, similarity, task.sample_weight)
-    named = found.replace(name=None if tree.name is None else tree.name[: tree.n_leaves])
-    return with_heights(named, similarity)
+    effort = Effort(check_seconds(max_seconds), count_threads(n_jobs), check_switch(verbose, "verbose"))
+    return improved(tree, similarity, task, effort, random_state, check_progress(progress), checkpoint)
 
 
 @dataclass(frozen=True)
-class _Task:
+class Effort:
+    """How a search is run, without effect on a result that has the time it needs."""
+
+    max_seconds: float | None = None
+    n_threads: int = 1
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
     """What decides the result of a search, its data and seed aside."""
 
     objective: Objective
@@ -156,7 +154,7 @@ class _Task:
     links: Links
     kept: Kept
 
-    def refuse_what_does_not_combine(self) -> None:
+    def __post_init__(self) -> None:
         if self.n_internal is not None and (self.links or self.kept):
             raise ValueError(
                 "n_internal cannot be combined with links or kept parts: refine first, then compress."
@@ -167,10 +165,69 @@ class _Task:
         is_small = self.n_internal is None or tree.n_internal <= self.n_internal
         return is_small and self.links.are_met_by(tree)
 
-    def values(self) -> tuple[Any, ...]:
+    def identity(self) -> dict[str, Any]:
         """All of it, as plain values and arrays."""
-        numbers = (self.objective, self.sample_weight, self.max_sweeps, self.n_internal, self.n_perturbations)
-        return (*numbers, *self.links.groups, self.links.cannot_link, *self.kept.subtrees, self.kept.top)
+        return {**vars(self), "links": vars(self.links), "kept": vars(self.kept)}
+
+
+def improved(
+    tree: Tree,
+    similarity: Similarity,
+    task: Task,
+    effort: Effort,
+    random_state: RandomState = None,
+    progress: ProgressCallback = silent,
+    checkpoint: PathLike | None = None,
+    levels: Levels = LEVELS,
+) -> Tree:
+    """The tree that `refine` returns, from options that are checked; raises `Interrupted` on Ctrl-C."""
+    engine = make_engine(similarity, task.objective, task.sample_weight)
+    start = tree.collapse_unary()
+    saved = None
+    if checkpoint is not None:
+        identity = identity_of(tree=tree, similarity=similarity, task=task)
+        saved = Checkpoint(checkpoint, method="refine", identity=identity, random_state=random_state)
+    rng = np.random.default_rng(seed_of(random_state) if saved is None else saved.seed)
+    found = start
+    try:
+        with started(
+            "refine",
+            progress,
+            max_seconds=effort.max_seconds,
+            verbose=effort.verbose,
+            checkpoint=saved,
+        ) as run:
+            options = (task.n_internal, task.max_sweeps, task.n_perturbations, effort.n_threads, levels)
+            search = _in_portions(tree.n_leaves * task.links.n_rounds, run, rng, options)
+            found = search_parts(Part(engine, start, task.links, task.kept), search)
+            if run.watch.is_interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt as stop:
+        best = _finished(found, tree, similarity, task, engine)
+        raise Interrupted("The search was interrupted. The best tree so far is .tree.", best) from stop
+    return _finished(found, tree, similarity, task, engine)
+
+
+def _in_portions(n_expected: int, run: Run, rng: np.random.Generator, options: tuple[Any, ...]) -> SearchTree:
+    """A search of parts, each of which gets time and a share of the progress by its number of leaves."""
+    n_searched = 0
+
+    def search(engine: Engine, part: Tree) -> Tree:
+        nonlocal n_searched
+        bounds = [min(count / n_expected, 1.0) for count in (n_searched, n_searched + part.n_leaves)]
+        n_searched += part.n_leaves
+        with run.portion(*bounds):
+            return Search(engine, run, rng, *options).improve(part)
+
+    return search
+
+
+def _finished(found: Tree, tree: Tree, similarity: Similarity, task: Task, engine: Engine) -> Tree:
+    """The better of the two trees, with names and heights."""
+    if task.allows(tree):
+        found = _better(found, tree, engine, similarity, task.sample_weight)
+    named = found.replace(name=None if tree.name is None else tree.name[: tree.n_leaves])
+    return with_heights(named, similarity)
 
 
 def _better(

@@ -179,7 +179,6 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Sets `tree_`, `labels_` and the report's cost.
         """
         check_is_fitted(self)
-        heard = None if progress is None else lambda stage, share: progress(stage, share, 1.0)
         tree = refine(
             self.tree_,
             self.similarity_,
@@ -194,7 +193,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
-            progress=heard,
+            progress=progress,
             checkpoint=checkpoint,
         )
         self.report_ = self.report_.after(tree, self.similarity_)

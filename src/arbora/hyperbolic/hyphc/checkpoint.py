@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.checkpoint import identity_of
 from arbora._base.files import read_archive, write_archive
 from arbora.errors import FormatError
-from arbora.search.steps import identity_of
 
 MARKER = "arbora.hyphc"
 # What changes how a fit runs or is cut, but not the tree that training finds
@@ -65,8 +65,8 @@ class Checkpoint:
 
 def fit_identity(parameters: dict[str, Any], similarity: Any) -> str:
     """Short name of a fit: the similarity and every parameter that decides the embedding."""
-    chosen = [parameters[name] for name in sorted(parameters) if name not in _WITHOUT_EFFECT]
-    return identity_of(similarity, *chosen)
+    chosen = {name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT}
+    return identity_of(similarity=similarity, parameters=chosen)
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
