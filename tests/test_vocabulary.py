@@ -35,7 +35,6 @@ NOT_YET = {
     "hyperbolic",
     "linkages",
     "logits",
-    "metrics",
     "nn",
     "probabilistic",
     "search",
