@@ -41,7 +41,7 @@ def compare(train, test, y, k, coarse=None, seeds=(0,)):
             tree = ab.L2H(n_bootstraps=0).fit(ab.logits.from_estimator(model, train)).tree_
             seconds = time.process_time() - began
             leaf = ab.logits.from_estimator(model, test).argmax(axis=1)
-            scores = ab.logits.evaluate_tree(tree, leaf, y, coarse=coarse)
+            scores = ab.logits.evaluate_tree(tree, y, leaf, coarse=coarse)
             if coarse is not None:
                 scores["coarse_acc"] = scores.pop("levels")["coarse"]["acc"]
             rows.setdefault(name, []).append({**scores, "cpu_seconds": seconds})
@@ -54,7 +54,7 @@ def compare(train, test, y, k, coarse=None, seeds=(0,)):
         tree = build()
         seconds = time.process_time() - began
         top = tree.prune(n_clusters=k)
-        scores = ab.logits.evaluate_tree(top, tree.cut(n_clusters=k), y, coarse=coarse)
+        scores = ab.logits.evaluate_tree(top, y, tree.cut(n_clusters=k), coarse=coarse)
         if coarse is not None:
             scores["coarse_acc"] = scores.pop("levels")["coarse"]["acc"]
         rows[name] = [{**scores, "cpu_seconds": seconds}]
@@ -86,7 +86,7 @@ def speed(quick, _):
     cpu, wall = time.process_time(), time.perf_counter()
     model = ab.TURTLE(k, random_state=0).fit(X)
     row = {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
-    return {f"TURTLE {n} x {d}, k={k}": {**row, "n_steps": model.n_steps_}}
+    return {f"TURTLE {n} x {d}, k={k}": {**row, "max_steps": model.n_steps_}}
 
 
 def show(title, rows):

@@ -97,6 +97,7 @@ def test_every_source_gives_the_rows_of_the_array(kind, tmp_path):
     assert rows.is_repeatable == (kind != "iterator")
     assert rows.shape[1] == 7 and rows.shape[0] in (300, None)
     assert rows.column_names == ([f"c{k}" for k in range(7)] if kind in NAMED else None)
+    assert np.array_equal(rows.head(), MATRIX[: len(rows.head())]) and len(rows.head()) > 0
     found = list(rows.chunks(size=40))
     assert all(len(chunk) <= 40 and chunk.dtype == rows.dtype for _, chunk in found)
     assert np.array_equal(np.concatenate([chunk for _, chunk in found]), MATRIX)

@@ -20,8 +20,8 @@ from arbora.logits import calibration_error, choose_n_clusters, expand, fit_temp
 pytest.importorskip("torch")
 
 BLOBS, CLASSES = make_blobs(400, n_features=6, centers=5, cluster_std=1.0, random_state=3)
-TURTLE = {"n_steps": 80, "learning_rate": 1e-2, "inner_learning_rate": 1e-2, "random_state": 0}
-TEMI = {"n_steps": 150, "n_heads": 3, "random_state": 0}
+TURTLE = {"max_steps": 80, "learning_rate": 1e-2, "inner_learning_rate": 1e-2, "random_state": 0}
+TEMI = {"max_steps": 150, "n_heads": 3, "random_state": 0}
 
 
 @pytest.fixture(params=["turtle", "temi"])
@@ -66,7 +66,7 @@ def test_same_seed_same_labels(model):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"n_clusters": 0}, {"n_clusters": 401}, {"n_steps": 0}, {"learning_rate": -1.0}, {"batch_size": 0}],
+    [{"n_clusters": 0}, {"n_clusters": 401}, {"max_steps": 0}, {"learning_rate": -1.0}, {"batch_size": 0}],
 )
 def test_bad_parameters_are_refused(model, bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
@@ -83,7 +83,7 @@ def test_other_bad_parameters_are_refused():
 @pytest.mark.parametrize("X", [np.ones((6, 3)), np.zeros((1, 2)), np.repeat([[0.0, 1.0]], 5, axis=0)])
 @pytest.mark.parametrize("kind", [ab.TURTLE, ab.TEMI])
 def test_constant_single_and_duplicate_points(kind, X):
-    model = kind(1, n_steps=3).fit(X)
+    model = kind(1, max_steps=3).fit(X)
     assert (model.labels_ == 0).all() and np.isfinite(model.decision_function(X)).all()
 
 
@@ -110,7 +110,7 @@ def test_callbacks_can_stop_training(model):
 
 def test_number_of_clusters_by_normalized_loss():
     X, _ = make_blobs(400, n_features=6, centers=5, cluster_std=0.6, random_state=3)
-    turtle = ab.TURTLE(n_steps=100, learning_rate=1e-2, inner_learning_rate=1e-2, random_state=0)
+    turtle = ab.TURTLE(max_steps=100, learning_rate=1e-2, inner_learning_rate=1e-2, random_state=0)
     choice = choose_n_clusters(turtle, X, [3, 5, 12])
     assert choice.best.n_clusters == 5 and set(choice.losses) == {3, 5, 12}
     with pytest.raises(ValueError, match="candidates"):
@@ -121,7 +121,7 @@ def test_number_of_clusters_by_normalized_loss():
 def test_turtle_is_ahead_of_kmeans_on_digits():
     X, y = load_digits(return_X_y=True)
     kmeans = [KMeans(10, n_init=10, random_state=s).fit_predict(X) for s in range(3)]
-    turtle = ab.TURTLE(10, n_steps=300, random_state=0).fit(X).labels_
+    turtle = ab.TURTLE(10, max_steps=300, random_state=0).fit(X).labels_
     assert ab.metrics.clustering_accuracy(y, turtle) > np.mean(
         [ab.metrics.clustering_accuracy(y, k) for k in kmeans]
     )

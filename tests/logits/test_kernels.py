@@ -12,7 +12,8 @@ from scipy.special import softmax
 from arbora.logits import _kernels as kernels
 from arbora.logits import _stream_kernels as stream
 from arbora.logits._affinity import class_affinity
-from arbora.logits._rows import Rows
+from arbora.logits._protocol import Reading
+from arbora.logits._rows import ArrayRows
 
 DTYPES = [np.float32, np.float64]
 
@@ -58,7 +59,7 @@ def test_largest_and_first_equal_are_max_and_argmax(values, dtype):
 def test_scan_equals_softmax(n, k, seed, dtype, from_probabilities):
     X = np.random.default_rng(seed).normal(0, 3, (n, k)).astype(dtype)
     p = softmax(X.astype(np.float64), axis=1)
-    look = Rows(p.astype(dtype) if from_probabilities else X, from_probabilities=from_probabilities).scan()
+    look = ArrayRows(p.astype(dtype) if from_probabilities else X, Reading(from_probabilities)).scan()
     assert np.array_equal(look.assigned, X.argmax(axis=1))
     assert np.allclose(look.confidence, p.max(axis=1), rtol=1e-5)
     if k > 1:
@@ -72,7 +73,7 @@ def test_reassign_equals_masked_softmax(n, k, seed, dtype):
     X = rng.normal(0, 3, (n, k)).astype(dtype)
     excluded = rng.permutation(k)[: rng.integers(1, k)]
     points = rng.permutation(n)
-    reassigned, probability = Rows(X).reassign(points, excluded)
+    reassigned, probability = ArrayRows(X).reassign(points, excluded)
     masked = X.astype(np.float64)[points]
     masked[:, excluded] = -np.inf
     assert np.array_equal(reassigned, masked.argmax(axis=1))
@@ -133,7 +134,7 @@ def test_reassigning_from_everything_kept_is_exact(n, k, seed):
     stream.reassign_kept(
         kept, kept_class, tail, np.arange(n), 0, n, excluded, int(excluded.sum()), reassigned, probability
     )
-    exact = Rows(X).reassign(np.arange(n), np.flatnonzero(excluded))
+    exact = ArrayRows(X).reassign(np.arange(n), np.flatnonzero(excluded))
     assert np.array_equal(reassigned, exact[0])
     assert np.allclose(probability, exact[1], rtol=1e-5)
 
@@ -141,22 +142,23 @@ def test_reassigning_from_everything_kept_is_exact(n, k, seed):
 def test_half_precision_decodes_every_finite_value():
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     every = every[np.isfinite(every)].reshape(-1, 32)
-    first = Rows(every.view(np.uint16), kernels.HALF).scan()
+    first = ArrayRows(every).scan()
     assert np.array_equal(first.assigned, every.astype(np.float32).argmax(axis=1))
 
 
 def test_bfloat16_decodes_to_its_float32():
     X = np.random.default_rng(0).normal(size=(100, 40)).astype(np.float32)
     X = (X.view(np.uint32) & 0xFFFF0000).view(np.float32)
+    ml_dtypes = pytest.importorskip("ml_dtypes")
     short = (X.view(np.uint32) >> 16).astype(np.uint16)
-    a, b = Rows(short, kernels.BFLOAT).scan(), Rows(X).scan()
+    a, b = ArrayRows(short.view(ml_dtypes.bfloat16)).scan(), ArrayRows(X).scan()
     assert np.array_equal(a.assigned, b.assigned) and np.array_equal(a.confidence, b.confidence)
 
 
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 10**6), st.sampled_from(DTYPES))
 def test_sums_by_class_are_sums_of_centered_logits(n, k, seed, dtype):
     X = np.random.default_rng(seed).normal(0, 3, (n, k)).astype(dtype)
-    rows = Rows(X, n_threads=2)
+    rows = ArrayRows(X, Reading(n_threads=2))
     centered = X.astype(np.float64) - X.mean(axis=1, keepdims=True, dtype=np.float64)
     expected = np.zeros((k, k))
     np.add.at(expected, X.argmax(axis=1), centered)

@@ -11,11 +11,13 @@ from logits.l2h_by_definition import as_sets, clustered_logits, l2h_by_definitio
 from scipy.special import softmax
 
 import arbora as ab
-from arbora.logits import EstimateWarning
+from arbora.logits import EstimateWarning, ProbabilityWarning
 
 
 def fit(logits, **parameters):
-    return ab.L2H(**{"n_bootstraps": 0, "n_jobs": 1, **parameters}).fit(logits)
+    """Algorithm 1 as published, unless said otherwise."""
+    defaults = {"n_clusters": None, "refine": False, "n_bootstraps": 0, "n_jobs": 1}
+    return ab.L2H(**{**defaults, **parameters}).fit(logits)
 
 
 @given(st.integers(2, 9), st.integers(0, 10**6), st.sampled_from(["sum_of_means", "sum", "mean_of_means"]))
@@ -105,7 +107,8 @@ def test_one_point():
 
 
 def test_ties_are_broken_by_the_oldest_group():
-    tree = fit(np.eye(6)).tree_  # all classes alike
+    # all classes alike
+    tree = fit(np.eye(6)).tree_
     assert np.array_equal(tree.parent, fit(np.eye(6)).tree_.parent)
     assert tree.parent[0] == tree.parent[1] == 6
 
@@ -148,13 +151,13 @@ def test_bad_logits_are_refused(X, message):
         {"max_memory": 0},
         {"n_jobs": 0},
         {"class_names": ["one"]},
-        {"from_probabilities": True, "temperature": 2.0},
+        {"refine": {"no_such_option": 1}},
         {"n_clusters": 99},
         {"aggregation": lambda parts: float("nan")},
     ],
 )
 def test_bad_parameters_are_refused(parameters):
-    with pytest.raises(ValueError, match=r"must|cannot|NaN"):
+    with pytest.raises((ValueError, TypeError), match=r"must|cannot|NaN|no_such_option"):
         fit(clustered_logits(50, 5, 0), **parameters)
 
 
@@ -203,8 +206,23 @@ def test_transform_gives_every_node_the_probability_of_its_leaves():
 def test_temperature_divides_logits():
     logits = clustered_logits(300, 8, 0)
     hot = fit(logits, temperature=2.5)
-    assert hot.tree_ == fit(logits / 2.5).tree_
+    cold = fit(logits / 2.5)
+    # the same numbers but for rounding
+    assert np.array_equal(hot.tree_.parent, cold.tree_.parent)
+    assert np.allclose(hot.tree_.height, cold.tree_.height)
     assert np.allclose(hot.predict_proba(logits), softmax(logits / 2.5, axis=1))
+
+
+@pytest.mark.parametrize("temperature", [0.4, 3.0])
+def test_temperature_acts_on_probabilities_as_on_their_logits(temperature):
+    logits = clustered_logits(300, 8, 0)
+    p = softmax(logits, axis=1)
+    hot = fit(p, from_probabilities=True, temperature=temperature, refine=True)
+    same = fit(logits, temperature=temperature, refine=True)
+    assert np.array_equal(hot.tree_.parent, same.tree_.parent)
+    assert np.allclose(hot.predict_proba(p), softmax(logits / temperature, axis=1))
+    p[:, 3] = 0
+    assert (fit(p, from_probabilities=True, temperature=temperature).predict_proba(p)[:, 3] == 0).all()
 
 
 def test_prediction_refuses_other_numbers_of_classes():
@@ -242,7 +260,24 @@ def test_support_is_high_for_real_groups_and_low_within_them():
     tree = l2h.tree_
     group = [tree.lca(0, 3), tree.lca(4, 7), tree.lca(8, 11)]
     assert (tree.support[group] == 1).all()
-    assert tree.support[12 : tree.root].min() < 0.7  # which two of four like classes merge first is chance
+    # which two of four like classes merge first is chance
+    assert tree.support[12 : tree.root].min() < 0.7
+
+
+def test_support_is_that_of_the_method_used():
+    """With refinement, replicates are refined too: resampling by hand gives the same shares."""
+    logits = clustered_logits(900, 9, 2)
+    l2h = fit(logits, refine=True, n_bootstraps=30, random_state=0)
+    rng = np.random.default_rng(1)
+    own = logits.argmax(axis=1)
+    hits = np.zeros(l2h.tree_.n_nodes)
+    for _ in range(30):
+        drawn = np.concatenate([rng.choice(np.flatnonzero(own == c), (own == c).sum()) for c in range(9)])
+        other = fit(logits[drawn], refine=True).tree_
+        groups = {frozenset(other.leaves(v).tolist()) for v in range(other.n_nodes)}
+        hits += [frozenset(l2h.tree_.leaves(v).tolist()) in groups for v in range(l2h.tree_.n_nodes)]
+    assert np.abs(l2h.tree_.support - hits / 30).max() < 0.4
+    assert np.abs(l2h.tree_.support - hits / 30).mean() < 0.1
 
 
 def test_support_is_reproducible():
@@ -259,6 +294,75 @@ def test_level_must_exist():
         l2h.predict(two_level_logits(10), level=0, n_clusters=2)
 
 
+# ---- nodes that are sure enough ------------------------------------------------------------------------
+
+
+def deepest_sure_node(tree, p, confidence):
+    """By definition: from the root to the most probable child as long as it is sure enough."""
+    node = tree.root
+    while node >= tree.n_leaves:
+        children = tree.children(node).tolist()
+        best = max(children, key=lambda child: p[tree.leaves(child)].sum())
+        if p[tree.leaves(best)].sum() < confidence:
+            break
+        node = best
+    return node
+
+
+@given(st.integers(2, 12), st.integers(0, 10**6), st.floats(0.05, 1.0))
+def test_confidence_gives_the_deepest_node_that_is_sure_enough(n_classes, seed, confidence):
+    l2h = fit(clustered_logits(60, n_classes, seed))
+    new = clustered_logits(40, n_classes, seed + 1)
+    nodes = l2h.predict(new, confidence=confidence)
+    p = l2h.predict_proba(new)
+    expected = [deepest_sure_node(l2h.tree_, row, confidence) for row in p]
+    assert nodes.tolist() == expected
+
+
+def test_answers_above_one_half_are_the_only_deepest_nodes_that_sure():
+    l2h = fit(two_level_logits(300))
+    new = two_level_logits(200, 1)
+    nodes, p = l2h.predict(new, confidence=0.8), l2h.transform(new)
+    for i, node in enumerate(nodes.tolist()):
+        sure = np.flatnonzero(p[i] >= 0.8)
+        assert node == min(sure, key=lambda v: l2h.tree_.sizes[v])
+
+
+def test_confidence_stands_alone_and_lies_in_its_range():
+    l2h = fit(two_level_logits(100))
+    for options in ({"n_clusters": 2}, {"level": 0}):
+        with pytest.raises(ValueError, match="not several"):
+            l2h.predict(two_level_logits(5), confidence=0.5, **options)
+    with pytest.raises(ValueError, match="confidence"):
+        l2h.predict(two_level_logits(5), confidence=1.5)
+
+
+# ---- files ---------------------------------------------------------------------------------------------
+
+
+def test_a_saved_model_predicts_as_before(tmp_path):
+    logits = two_level_logits(400)
+    names = [f"class {c}" for c in range(12)]
+    l2h = ab.L2H(3, class_names=names, n_bootstraps=4, random_state=0).fit(logits)
+    l2h.save(tmp_path / "model.npz")
+    again = ab.L2H.load(tmp_path / "model.npz")
+    assert again.tree_ == l2h.tree_ and again.get_params() == l2h.get_params()
+    assert np.array_equal(again.tree_.support, l2h.tree_.support)
+    assert np.array_equal(again.predict(logits), l2h.predict(logits))
+    assert np.array_equal(again.predict(logits, confidence=0.9), l2h.predict(logits, confidence=0.9))
+    assert [level.stability for level in again.levels()] == [level.stability for level in l2h.levels()]
+    again.fit(logits)
+
+
+def test_what_cannot_be_saved_or_read_says_so(tmp_path):
+    l2h = fit(two_level_logits(100), aggregation=lambda parts: sum(part.mean() for part in parts))
+    with pytest.raises(TypeError, match="aggregation is a function"):
+        l2h.save(tmp_path / "model.npz")
+    l2h.tree_.save(tmp_path / "tree.npz")
+    with pytest.raises(ab.errors.FormatError, match=r"arbora\.l2h"):
+        ab.L2H.load(tmp_path / "tree.npz")
+
+
 # ---- names, progress -----------------------------------------------------------------------------------
 
 
@@ -266,13 +370,41 @@ def test_names_come_from_columns_or_argument():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(clustered_logits(60, 3, 0), columns=["ant", "bee", "cat"])
     assert list(fit(frame).tree_.name[:3]) == ["ant", "bee", "cat"]
-    assert list(fit(frame, class_names="xyz").tree_.name[:3]) == ["x", "y", "z"]
+    assert list(fit(frame, class_names=list("xyz")).tree_.name[:3]) == ["x", "y", "z"]
+
+
+def test_columns_of_transform_are_named_after_classes():
+    pytest.importorskip("pandas")
+    l2h = fit(clustered_logits(60, 3, 0), class_names=["ant", "bee", "cat"]).set_output(transform="pandas")
+    assert list(l2h.transform(clustered_logits(5, 3, 0)).columns) == ["ant", "bee", "cat", "node 3", "node 4"]
+
+
+def test_equal_class_names_are_told_apart():
+    names = ["maillot", "bikini", "maillot"]
+    assert list(fit(clustered_logits(60, 3, 0), class_names=names).tree_.name[:3]) == [
+        "maillot (0)",
+        "bikini",
+        "maillot (2)",
+    ]
+
+
+def test_one_text_is_not_a_list_of_class_names():
+    with pytest.raises(TypeError, match="sequence of names"):
+        fit(clustered_logits(60, 3, 0), class_names="abc")
+
+
+def test_probabilities_given_as_logits_are_noticed():
+    p = softmax(clustered_logits(60, 5, 0), axis=1)
+    with pytest.warns(ProbabilityWarning, match="from_probabilities=True"):
+        fit(p)
+    with pytest.warns(ProbabilityWarning):
+        fit([p[:30], p[30:]])
 
 
 def test_progress_is_shown_on_stderr(capsys):
     fit(clustered_logits(60, 5, 0), verbose=True, n_bootstraps=2)
     shown = capsys.readouterr().err
-    assert "scan: 60/60" in shown and "merge: 4/4" in shown and "bootstrap: 2/2" in shown
+    assert [line.split(":")[0] for line in shown.splitlines()] == ["scan", "merge", "bootstrap"]
 
 
 def test_callbacks_hear_of_every_phase():

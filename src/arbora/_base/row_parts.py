@@ -29,7 +29,8 @@ def natural_dtype(array: Any, argument: str) -> np.dtype[Any]:
     if dtype.name == "bfloat16":
         return np.dtype(np.float32)
     if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
-        return np.dtype(dtype.newbyteorder("="))
+        native: np.dtype[Any] = dtype.newbyteorder("=")
+        return native
     if dtype.kind in "biuf":
         return np.dtype(np.float64)
     if dtype.kind == "V" and dtype.itemsize == 2:

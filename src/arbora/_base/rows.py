@@ -26,6 +26,7 @@ from arbora._base.types import Ints
 
 # Numbers in a chunk whose size nobody chose: 64 MB of float32.
 _NUMBERS_PER_CHUNK = 1 << 24
+_ROWS_OF_HEAD = 1000
 
 _HOW_TO_READ_TWICE = "Pass a path, an array, a list of chunks, or a function that returns the iterator."
 
@@ -114,6 +115,10 @@ class Rows(ABC):
         if self.in_place is not None and self.in_place.dtype != other.dtype:
             other.in_place = None
         return other
+
+    @abstractmethod
+    def head(self) -> NDArray[Any]:
+        """Up to 1,000 of the first rows. A source that can be read only once is not used up by it."""
 
     def count_rows(self) -> int:
         """Number of rows; reads them all, once, if nobody knows it yet."""
@@ -219,6 +224,10 @@ class _PartRows(Rows):
         if isinstance(only, ArrayPart) and only.array.dtype == dtype:
             self.in_place = only.array
 
+    def head(self) -> NDArray[Any]:
+        """As `Rows.head`."""
+        return self.take(np.arange(min(_ROWS_OF_HEAD, int(self._ends[-1]))))
+
     def _pieces(self, most: int) -> Iterator[NDArray[Any]]:
         for part in self._parts:
             for start, stop in part.spans(most):
@@ -256,11 +265,16 @@ class _StreamedRows(Rows):
         first = next(chunks, None)
         if first is None:
             raise ValueError(f"{argument} must not be empty. It has 0 sample(s): no chunk of rows came.")
+        self._head = first[:_ROWS_OF_HEAD].copy()
         self._begun.append(_chain(first, chunks))
         names = self._found_names if column_names is None else column_names
         super().__init__(
             argument, n_rows, first.shape[1], natural_dtype(first, argument), names, is_repeatable
         )
+
+    def head(self) -> NDArray[Any]:
+        """As `Rows.head`: of the first chunk."""
+        return np.asarray(self._head, self.dtype)
 
     def _read(self) -> Iterator[NDArray[Any]]:
         width, dtype = None, None

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.callback import with_callbacks as _untyped_with_callbacks
 
-from arbora._base.progress import Bar
+from arbora._base.progress import Bar, ProgressCallback, silent
 
 HISTORY = np.dtype([("step", np.int64), ("loss", np.float64), ("cost", np.float64)])
 
@@ -38,31 +38,8 @@ def history(rows: Iterable[tuple[int, float, float]]) -> NDArray[np.void]:
     return np.array([tuple(row) for row in rows], dtype=HISTORY)
 
 
-# What changes how a fit runs, is reported, cut or refined, but not what training finds.
-_WITHOUT_EFFECT = (
-    "n_clusters",
-    "refine",
-    "checkpoint",
-    "checkpoint_every",
-    "n_jobs",
-    "random_state",
-    "verbose",
-)
-
-
-def deciding_params(estimator: Any, *without_effect: str) -> dict[str, Any]:
-    """Parameters of an estimator that decide what training finds, for the identity of its checkpoint.
-
-    A parameter counts unless it is known to have no effect: `n_clusters`, `refine`, how the fit runs and reports,
-    and those named here.
-    """
-    ignored = {*_WITHOUT_EFFECT, *without_effect}
-    params: dict[str, Any] = estimator.get_params(deep=False)
-    return {name: value for name, value in params.items() if name not in ignored}
-
-
 class FitProgress:
-    """Steps of a fit, reported to scikit-learn's callbacks and, if asked for, to a bar on standard error.
+    """Steps of a fit, told to scikit-learn's callbacks and, if asked for, to a bar on standard error.
 
     Parameters
     ----------
@@ -104,3 +81,44 @@ class FitProgress:
     def _show(self, done: int) -> None:
         if self._bar is not None:
             self._bar(f"{type(self._estimator).__name__} {self._unit}s", done, self._total)
+
+
+class FitStages:
+    """Stages of a fit that has no steps: a progress callable that scikit-learn's callbacks and a bar hear too.
+
+    Every stage is one task for the callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator with scikit-learn's CallbackSupportMixin
+    verbose : bool
+    """
+
+    def __init__(self, estimator: Any, *, verbose: bool = False) -> None:
+        self._estimator = estimator
+        self._bar: ProgressCallback = Bar() if verbose else silent
+        self._context = estimator._init_callback_context(max_subtasks=None)
+        self._stage: str | None = None
+        self._task: Any = None
+
+    def __enter__(self) -> FitStages:
+        self._context.call_on_fit_task_begin(estimator=self._estimator)
+        return self
+
+    def __call__(self, stage: str, done: float, total: float | None) -> None:
+        if stage != self._stage or done == 0:
+            self._end_stage()
+            self._stage = stage
+            self._task = self._context.subcontext(task_name=stage)
+            self._task.call_on_fit_task_begin(estimator=self._estimator)
+        self._bar(stage, done, total)
+
+    def __exit__(self, problem: object, *_: object) -> None:
+        if problem is None:
+            self._end_stage()
+            self._context.call_on_fit_task_end(estimator=self._estimator)
+
+    def _end_stage(self) -> None:
+        if self._task is not None:
+            self._task.call_on_fit_task_end(estimator=self._estimator)
+            self._task = None

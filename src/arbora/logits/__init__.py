@@ -9,30 +9,30 @@ from arbora._base.lazy import load_on_use
 _HOME_OF_NAME = {
     "EstimateWarning": "arbora.logits.l2h",
     "L2H": "arbora.logits.l2h",
+    "ProbabilityWarning": "arbora.logits.l2h",
     "TEMI": "arbora.logits.temi",
     "TURTLE": "arbora.logits.turtle",
     "calibration_error": "arbora.logits.calibration",
     "choose_n_clusters": "arbora.logits.choose",
     "class_report": "arbora.logits.report",
-    "evaluate_flat": "arbora.logits.evaluate",
     "evaluate_tree": "arbora.logits.evaluate",
     "expand": "arbora.tree.groups",
     "fit_temperature": "arbora.logits.calibration",
-    "from_estimator": "arbora.logits.estimator_logits",
+    "from_estimator": "arbora.logits._from_estimator",
     "taxonomy_tree": "arbora.logits.taxonomy",
 }
 
 __all__ = sorted(_HOME_OF_NAME)
 
 if TYPE_CHECKING:
+    from arbora.logits._from_estimator import from_estimator as from_estimator
     from arbora.logits.calibration import calibration_error as calibration_error
     from arbora.logits.calibration import fit_temperature as fit_temperature
     from arbora.logits.choose import choose_n_clusters as choose_n_clusters
-    from arbora.logits.estimator_logits import from_estimator as from_estimator
-    from arbora.logits.evaluate import evaluate_flat as evaluate_flat
     from arbora.logits.evaluate import evaluate_tree as evaluate_tree
     from arbora.logits.l2h import L2H as L2H
     from arbora.logits.l2h import EstimateWarning as EstimateWarning
+    from arbora.logits.l2h import ProbabilityWarning as ProbabilityWarning
     from arbora.logits.report import class_report as class_report
     from arbora.logits.taxonomy import taxonomy_tree as taxonomy_tree
     from arbora.logits.temi import TEMI as TEMI

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from arbora.logits._rows import Assignment
+from arbora._base.types import Floats, Ints
+from arbora.logits._protocol import Assignment
 from arbora.tree import Tree
 
 _NEIGHBORS = 20
 
 
-def class_affinity(class_sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def class_affinity(class_sums: Floats, counts: Ints) -> Floats:
     """Symmetric standardized affinity of classes: float64[n_classes, n_classes], NaN-free.
 
     Entry (a, b) averages the mean centered logit of b over the points of a and that of a over the points of b; a class
@@ -30,12 +33,12 @@ def class_affinity(class_sums: NDArray[np.float64], counts: NDArray[np.int64]) -
         return np.zeros((n, n))
     both[~known & off] = both[known].min()
     spread = both[off].std()
-    affinity = (both - both[off].mean()) / (spread if spread > 0 else 1.0)
+    affinity: Floats = (both - both[off].mean()) / (spread if spread > 0 else 1.0)
     np.fill_diagonal(affinity, 0.0)
     return affinity
 
 
-def affinity_graph(affinity: NDArray[np.float64], n_neighbors: int = _NEIGHBORS) -> sp.csr_array:
+def affinity_graph(affinity: Floats, n_neighbors: int = _NEIGHBORS) -> sp.csr_array:
     """Graph of each class's nearest classes with weights exp(affinity)."""
     n = len(affinity)
     m = min(n_neighbors, n - 1)
@@ -48,7 +51,7 @@ def affinity_graph(affinity: NDArray[np.float64], n_neighbors: int = _NEIGHBORS)
     return sp.csr_array(directed.maximum(directed.T))
 
 
-def refine_tree(tree: Tree, affinity: NDArray[np.float64], seed: int) -> Tree:
+def refine_tree(tree: Tree, affinity: Floats, options: Mapping[str, Any]) -> Tree:
     """The tree with Dasgupta's cost on the affinity graph lowered as far as moves of subtrees can."""
     from arbora.search import refine
     from arbora.similarity import graph
@@ -56,10 +59,12 @@ def refine_tree(tree: Tree, affinity: NDArray[np.float64], seed: int) -> Tree:
     if tree.n_leaves < 3:
         return tree
     bare = tree.replace(height=None, support=None)
-    return refine(bare, graph(affinity_graph(affinity)), random_state=seed).replace(height=None)
+    return refine(bare, graph(affinity_graph(affinity)), **{"random_state": 0, **options}).replace(
+        height=None
+    )
 
 
-def heights_from_scores(tree: Tree, class_score: NDArray[np.float64]) -> NDArray[np.float64]:
+def heights_from_scores(tree: Tree, class_score: Floats) -> Floats:
     """log(1 + score of the weaker child), never below a child's height: what merging order gives Algorithm 1's tree."""
     score = np.concatenate([class_score, np.zeros(tree.n_internal)])
     height = np.zeros(tree.n_nodes)
@@ -70,7 +75,9 @@ def heights_from_scores(tree: Tree, class_score: NDArray[np.float64]) -> NDArray
     return height
 
 
-def class_scores(assignment: Assignment) -> NDArray[np.float64]:
+def class_scores(assignment: Assignment, weights: Floats | None = None) -> Floats:
     """Mean probability of the points of each class, 0 without points."""
-    sums = np.bincount(assignment.assigned, assignment.confidence, minlength=assignment.n_classes)
-    return sums / np.maximum(assignment.counts, 1)
+    weight = np.ones(len(assignment.assigned)) if weights is None else weights
+    sums = np.bincount(assignment.assigned, assignment.confidence * weight, minlength=assignment.n_classes)
+    counts = np.bincount(assignment.assigned, weight, minlength=assignment.n_classes)
+    return np.divide(sums, counts, out=np.zeros(assignment.n_classes), where=counts > 0)

@@ -227,6 +227,23 @@ def row_problem(row, mode):
 
 
 @kernel(nogil=True)
+def sharpen(row, mode, sharpness):
+    """Divide logits by the temperature (multiply by `sharpness`, its inverse); raise probabilities to that power.
+
+    Both change the softmax alike. Probabilities are first divided by the largest, so that no row underflows.
+    """
+    if sharpness == 1.0:
+        return
+    if mode == PROBABILITIES:
+        top = largest(row)
+        for j in range(row.shape[0]):
+            row[j] = (row[j] / top) ** sharpness if row[j] > 0 else top * 0
+    else:
+        for j in range(row.shape[0]):
+            row[j] = row[j] * sharpness
+
+
+@kernel(nogil=True)
 def weigh_rest(row, bits, mode):
     """Largest entry, its position, and the sum of weights relative to it; `row` becomes those weights.
 
@@ -261,9 +278,7 @@ def scan_rows(
         problem = row_problem(row, mode)
         if problem != OK:
             return problem, i
-        if sharpness != 1.0:
-            for j in range(n_classes):
-                row[j] = row[j] * sharpness
+        sharpen(row, mode, sharpness)
         top = largest(row)
         winner = first_equal(row, top)
         assigned[i] = winner
@@ -292,8 +307,9 @@ def reassign_rows(
     n_classes = rows.shape[1]
     for p in range(start, stop):
         load_row(rows, points[p], code, row, bits)
+        sharpen(row, mode, sharpness)
         for j in range(n_classes):
-            row[j] = row[j] * sharpness + penalty[j]
+            row[j] = row[j] + penalty[j]
         _, where, rest = weigh_rest(row, bits, mode)
         reassigned[p] = where
         probability[p] = 1.0 / rest if rest > 0 else 0.0
@@ -304,25 +320,42 @@ def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, 
     """Add the softmax probabilities of the given columns over rows points[start:stop] to `sums`."""
     for p in range(start, stop):
         load_row(rows, points[p], code, row, bits)
-        for j in range(rows.shape[1]):
-            row[j] = row[j] * sharpness
+        sharpen(row, mode, sharpness)
         _, _, rest = weigh_rest(row, bits, mode)
         for c in range(columns.shape[0]):
             sums[c] += row[columns[c]] / rest
 
 
 @kernel(nogil=True)
-def sum_by_class(rows, code, mode, sharpness, order, offsets, start, stop, row, bits, sums):
-    """Add the centered logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`."""
+def sum_by_class(rows, code, mode, sharpness, order, offsets, weights, start, stop, row, bits, sums):
+    """Add the centered logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`.
+
+    Each point counts `weights[point]` times.
+    """
     n_classes = rows.shape[1]
     for c in range(start, stop):
         for p in range(offsets[c], offsets[c + 1]):
             load_row(rows, order[p], code, row, bits)
             for j in range(n_classes):
                 if mode == PROBABILITIES:
-                    row[j] = math.log(max(row[j], LEAST_PROBABILITY))
+                    row[j] = math.log(max(row[j], LEAST_PROBABILITY)) * sharpness
                 else:
                     row[j] = row[j] * sharpness
             mean = total(row) / n_classes
             for j in range(n_classes):
-                sums[c, j] += row[j] - mean
+                sums[c, j] += (row[j] - mean) * weights[order[p]]
+
+
+@kernel(nogil=True)
+def sum_probabilities_by_class(
+    rows, code, mode, sharpness, order, offsets, weights, start, stop, row, bits, sums
+):
+    """Add the probabilities of the points of classes start..stop-1 to their rows of `sums`, weighted."""
+    n_classes = rows.shape[1]
+    for c in range(start, stop):
+        for p in range(offsets[c], offsets[c + 1]):
+            load_row(rows, order[p], code, row, bits)
+            sharpen(row, mode, sharpness)
+            _, _, rest = weigh_rest(row, bits, mode)
+            for j in range(n_classes):
+                sums[c, j] += row[j] / rest * weights[order[p]]

@@ -1,49 +1,25 @@
 """Algorithm 1 of L2H: which two groups of classes merge at every step.
 
-The lowest-scoring group is always the one whose points are looked at again, and merging at least doubles a score
-that adds up, so a point is looked at no more than about log2(n_classes) times in all: no step is cubic.
+The lowest-scoring group is always the one whose points are read again, and merging at least doubles a score
+that adds up, so a point is read no more than about log2(n_classes) times in all: no step is cubic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.logits._rows import Assignment, Progress, silent
-
-Aggregation = str | Callable[[Sequence[NDArray[np.float64]]], float]
-AGGREGATIONS = ("sum_of_means", "sum", "mean_of_means")
-
-
-@dataclass(frozen=True)
-class Merges:
-    """The steps of L2H.
-
-    Attributes
-    ----------
-    pairs : int64[n_classes - 1, 2]
-        The group merged (the lowest scoring) and the one it joined; step t makes group ``n_classes + t``.
-    score : float64[n_classes - 1]
-        Score of the lowest-scoring group at each step.
-    share : float64[n_classes - 1]
-        Part of that group's reassigned probability that went to the group it joined (NaN: it had no points).
-    """
-
-    pairs: NDArray[np.int64]
-    score: NDArray[np.float64]
-    share: NDArray[np.float64]
+from arbora._base.progress import ProgressCallback, Stage, silent
+from arbora._base.types import Floats
+from arbora.logits._protocol import Aggregation, Assignment, Merges, SecondLook
 
 
 class _Groups:
     """The current groups: members, sizes and scores, indexed by node number of the tree to be."""
 
-    def __init__(
-        self, assignment: Assignment, aggregation: Aggregation, weights: NDArray[np.float64] | None
-    ) -> None:
+    def __init__(self, assignment: Assignment, aggregation: Aggregation, weights: Floats | None) -> None:
         n = assignment.n_classes
         self.assignment, self.aggregation = assignment, aggregation
         self.n_classes = n
@@ -62,12 +38,11 @@ class _Groups:
         self.step_score: list[float] = []
         self.share: list[float] = []
 
-    def _class_parts(self, weights: NDArray[np.float64] | None) -> NDArray[Any]:
+    def _class_parts(self, weights: Floats | None) -> Floats:
         """What each class adds to the score of its group."""
         a = self.assignment
-        sums = np.bincount(
-            a.assigned, a.confidence if weights is None else a.confidence * weights, minlength=self.n_classes
-        )
+        share = a.confidence if weights is None else a.confidence * weights
+        sums = np.asarray(np.bincount(a.assigned, share, minlength=self.n_classes), np.float64)
         if self.aggregation == "sum":
             return sums
         counts = a.counts if weights is None else np.bincount(a.assigned, weights, minlength=self.n_classes)
@@ -88,7 +63,8 @@ class _Groups:
             for c in self.members[node]
             if self.assignment.counts[c]
         ]
-        score = float(self.aggregation(parts)) if parts else 0.0  # type: ignore[operator]
+        assert callable(self.aggregation)
+        score = float(self.aggregation(parts)) if parts else 0.0
         if np.isnan(score):
             raise ValueError(
                 f"The aggregation function returned NaN for a group of {len(parts)} classes. "
@@ -112,17 +88,18 @@ class _Groups:
         self._rescore([node])
         return node
 
-    def relatedness(self, reassigned: NDArray[np.int32], probability: NDArray[np.float64]) -> NDArray[Any]:
+    def relatedness(self, reassigned: NDArray[np.int32], probability: Floats) -> Floats:
         """Total reassigned probability that each group receives (equation 2, summed over its classes)."""
         received = np.bincount(reassigned, probability, minlength=self.n_classes)
-        return np.bincount(self.node_of_class, received, minlength=2 * self.n_classes - 1)
+        n_nodes = 2 * self.n_classes - 1
+        return np.asarray(np.bincount(self.node_of_class, received, minlength=n_nodes), np.float64)
 
     def finish(self) -> Merges:
         pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
         return Merges(pairs, np.array(self.step_score), np.array(self.share))
 
 
-def _absorb_empty_classes(groups: _Groups, rows: Any) -> list[int]:
+def _absorb_empty_classes(groups: _Groups, rows: SecondLook) -> list[int]:
     """Merge every class without points into the class whose points give it most probability on average.
 
     Nothing is assigned to such a class, so its score is zero and it goes first. Classes that get no probability from
@@ -138,34 +115,33 @@ def _absorb_empty_classes(groups: _Groups, rows: Any) -> list[int]:
     for c, target in zip(empty.tolist(), home.tolist()):
         if target >= 0:
             groups.merge(c, int(groups.node_of_class[target]), np.nan)
-    return empty[home < 0].tolist()
+    return [int(c) for c in empty[home < 0]]
 
 
 def _join_unknown_classes(groups: _Groups, unknown: list[int]) -> None:
     for c in unknown:
         rest = np.flatnonzero(groups.active)
         rest = rest[rest != c]
-        # The lowest unknown class may be all there is besides other unknown ones.
+        # the lowest unknown class may be all there is besides other unknown ones
         groups.merge(c, int(rest[-1]), np.nan)
 
 
 def merge_classes(
     assignment: Assignment,
-    rows: Any,
+    rows: SecondLook,
     *,
     aggregation: Aggregation = "sum_of_means",
     merging: str = "lowest",
-    weights: NDArray[np.float64] | None = None,
-    progress: Progress = silent,
+    weights: Floats | None = None,
+    progress: ProgressCallback = silent,
 ) -> Merges:
     """Algorithm 1 (``merging="lowest"``) or the all-pairs variant of appendix C (``"all_pairs"``).
 
     Parameters
     ----------
     assignment : Assignment
-        First look at the points.
-    rows : Rows or anything with `reassign` and `affinities`
-        Gives second looks.
+        First reading of the points.
+    rows : SecondLook
     aggregation : str or callable
         How probabilities become the score of a group.
     weights : float64[n_points], optional
@@ -176,20 +152,21 @@ def merge_classes(
     groups.active[unknown] = False
     groups.score[unknown] = np.inf
     run = _merge_lowest if merging == "lowest" else _merge_all_pairs
-    run(groups, rows, weights, progress)
+    with Stage(progress, "merge", assignment.n_classes - 1) as stage:
+        run(groups, rows, weights, stage)
     groups.active[unknown], groups.score[unknown] = True, 0.0
     _join_unknown_classes(groups, unknown)
     return groups.finish()
 
 
-def _look_again(
-    groups: _Groups, rows: Any, node: int, weights: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def _received(groups: _Groups, rows: SecondLook, node: int, weights: Floats | None) -> Floats:
     """Total reassigned probability every group receives from the points of one."""
     a = groups.assignment
-    members = sorted(groups.members[node])  # so that a group's points always come in the same order
+    # so that a group's points always come in the same order
+    members = sorted(groups.members[node])
     points = a.points_of(members)
-    if len(members) == 1:  # what is second best without one's own class is known from the first look
+    # what is second best without one's own class is known from the first reading
+    if len(members) == 1:
         reassigned, probability = a.second[points], a.second_confidence[points]
     else:
         reassigned, probability = rows.reassign(points, np.array(members))
@@ -198,29 +175,26 @@ def _look_again(
     return groups.relatedness(reassigned, probability)
 
 
-def _merge_lowest(
-    groups: _Groups, rows: Any, weights: NDArray[np.float64] | None, progress: Progress
-) -> None:
+def _merge_lowest(groups: _Groups, rows: SecondLook, weights: Floats | None, stage: Stage) -> None:
     n_steps = int(groups.active.sum()) - 1
     for step in range(n_steps):
-        chosen = int(np.argmin(groups.score))  # the first of equals: the group that exists longest
-        received = _look_again(groups, rows, chosen, weights)
+        # the first of equals: the group that exists longest
+        chosen = int(np.argmin(groups.score))
+        received = _received(groups, rows, chosen, weights)
         others = groups.active.copy()
         others[chosen] = False
         average = np.where(others, received / groups.sizes, -1.0)
         partner = int(np.argmax(average))
         everything = received.sum()
         groups.merge(chosen, partner, float(received[partner] / everything) if everything > 0 else 0.0)
-        progress("merge", step + 1, n_steps)
+        stage.update(step + 1)
 
 
-def _merge_all_pairs(
-    groups: _Groups, rows: Any, weights: NDArray[np.float64] | None, progress: Progress
-) -> None:
+def _merge_all_pairs(groups: _Groups, rows: SecondLook, weights: Floats | None, stage: Stage) -> None:
     """Merge, of all ordered pairs of groups, the one with the highest average reassigned probability."""
     n_nodes = 2 * groups.n_classes - 1
     n_steps = int(groups.active.sum()) - 1
-    received: dict[int, NDArray[np.float64]] = {}
+    received: dict[int, Floats] = {}
     best_value, best_partner = np.full(n_nodes, -1.0), np.full(n_nodes, -1)
 
     def find_partner(node: int) -> None:
@@ -231,7 +205,7 @@ def _merge_all_pairs(
         best_value[node] = average[best_partner[node]]
 
     for node in np.flatnonzero(groups.active).tolist():
-        received[node] = _look_again(groups, rows, node, weights)
+        received[node] = _received(groups, rows, node, weights)
         find_partner(node)
     for step in range(n_steps):
         chosen = int(np.argmax(best_value))
@@ -250,6 +224,6 @@ def _merge_all_pairs(
             elif row[node] / groups.sizes[node] > best_value[other]:
                 best_value[other], best_partner[other] = row[node] / groups.sizes[node], node
         if step + 1 < n_steps:
-            received[node] = _look_again(groups, rows, node, weights)
+            received[node] = _received(groups, rows, node, weights)
             find_partner(node)
-        progress("merge", step + 1, n_steps)
+        stage.update(step + 1)

@@ -1,20 +1,22 @@
-"""Rows of logits that can be looked at in any order: arrays in memory and memory-mapped files."""
+"""Rows of logits that can be read in any order: arrays in memory and files mapped into it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.progress import ProgressCallback, Stage, silent
+from arbora._base.threads import share_out
+from arbora._base.types import Floats, Ints
 from arbora.logits import _kernels as kernels
+from arbora.logits import _stream_kernels as stream_kernels
+from arbora.logits._numbers import kernel_array
+from arbora.logits._protocol import Assignment, Merges, Reading
 
 # Below this many numbers a second thread costs more than it saves.
 _NUMBERS_WORTH_A_THREAD = 200_000
@@ -28,201 +30,168 @@ _PROBLEMS = {
     kernels.ALL_ZERO: "Row {row} of X has no positive probability. With from_probabilities=True every row needs one.",
 }
 
-Progress = Callable[[str, int, int], None]
 
-
-def silent(phase: str, done: int, total: int) -> None:
-    """Report nothing."""
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """What a first look at the logits gives: every point's class and how sure the model is.
-
-    Attributes
-    ----------
-    n_classes : int
-    assigned, second : int32[n_points]
-        Best class, and the best one without it.
-    confidence, second_confidence : float64[n_points]
-        Probability of the best class, and of the second one if the best did not exist.
-    """
-
-    n_classes: int
-    assigned: NDArray[np.int32]
-    confidence: NDArray[np.float64]
-    second: NDArray[np.int32]
-    second_confidence: NDArray[np.float64]
-
-    @cached_property
-    def counts(self) -> NDArray[np.int64]:
-        """Points of each class."""
-        return np.bincount(self.assigned, minlength=self.n_classes)
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """Points sorted by class, by number within a class."""
-        return np.argsort(self.assigned, kind="stable")
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """Class c owns ``order[offsets[c]:offsets[c + 1]]``."""
-        return np.concatenate([[0], np.cumsum(self.counts)])
-
-    def points_of(self, classes: Any) -> NDArray[np.int64]:
-        """Points assigned to any of the classes, class by class."""
-        if len(classes) == 1:
-            return self.order[self.offsets[classes[0]] : self.offsets[classes[0] + 1]]
-        return np.concatenate([self.order[self.offsets[c] : self.offsets[c + 1]] for c in classes])
-
-
-class Rows:
-    """An (n_points, n_classes) array whose rows are looked at where they lie.
+class ArrayRows:
+    """An (n_points, n_classes) array whose rows are read where they are.
 
     Parameters
     ----------
-    array : ndarray of float32 or float64, or of uint16 that holds 16-bit floats
-    code : int
-        How 16-bit storage is read (`_kernels.PLAIN`, `HALF`, `BFLOAT`).
-    from_probabilities : bool
-    temperature : float
-        Logits are divided by it.
-    n_threads : int
+    array : ndarray or tensor
+        Copied only where the kernels cannot read it.
+    reading : Reading
     """
 
     exact = True
-    sums_by_class = False  # `class_sums` looks again; only a stream must know beforehand
+    n_estimated = 0
 
-    def __init__(
-        self,
-        array: NDArray[Any],
-        code: int = kernels.PLAIN,
-        *,
-        from_probabilities: bool = False,
-        temperature: float = 1.0,
-        n_threads: int = 1,
-    ) -> None:
-        self.array, self.code = array, code
-        self.mode = kernels.PROBABILITIES if from_probabilities else kernels.LOGITS
-        self.work_dtype = np.dtype(np.float64 if array.dtype == np.float64 else np.float32)
-        self.sharpness = self.work_dtype.type(1.0 / temperature)
-        self.n_threads = n_threads
+    def __init__(self, array: Any, reading: Reading | None = None) -> None:
+        reading = Reading() if reading is None else reading
+        self.array, self.code = kernel_array(array)
+        self.mode = kernels.PROBABILITIES if reading.from_probabilities else kernels.LOGITS
+        self.work_dtype = np.dtype(np.float64 if self.array.dtype == np.float64 else np.float32)
+        self.sharpness = self.work_dtype.type(1.0 / reading.temperature)
+        self.n_threads = reading.n_threads
 
     @property
     def n_points(self) -> int:
         """Number of rows."""
-        return self.array.shape[0]
+        return int(self.array.shape[0])
 
     @property
     def n_classes(self) -> int:
         """Number of columns."""
-        return self.array.shape[1]
+        return int(self.array.shape[1])
 
-    def slice(self, start: int, stop: int) -> Rows:
+    @property
+    def n_kept(self) -> int:
+        """All numbers of a row are there."""
+        return self.n_classes
+
+    def slice(self, start: int, stop: int) -> ArrayRows:
         """Some of the rows."""
         part = copy(self)
         part.array = self.array[start:stop]
         return part
 
-    def _buffers(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    # ---- kernels -------------------------------------------------------------------------------------
+
+    @property
+    def stored(self) -> tuple[NDArray[Any], int, int, Any]:
+        """First arguments of every kernel: the numbers and how to read them."""
+        return self.array, self.code, self.mode, self.sharpness
+
+    def buffers(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Scratch for one row and for its bits, one pair per thread."""
         bits = np.int64 if self.work_dtype == np.float64 else np.int32
         return np.empty(self.n_classes, self.work_dtype), np.empty(self.n_classes, bits)
 
-    def _spans(self, first: int, last: int) -> list[tuple[int, int]]:
-        wanted = max(1, (last - first) * self.n_classes // _NUMBERS_WORTH_A_THREAD)
-        edges = np.linspace(first, last, min(self.n_threads, wanted) + 1).astype(np.int64)
-        return [(int(a), int(b)) for a, b in pairwise(edges)]
-
-    def _run(self, job: Callable[[int, int], Any], first: int, last: int) -> list[Any]:
+    def run(self, job: Callable[[int, int], None], first: int, last: int) -> None:
         """`job(start, stop)` over first..last-1, shared among threads (kernels release the interpreter's lock)."""
-        spans = self._spans(first, last)
-        if len(spans) == 1:
-            return [job(*spans[0])]
-        with ThreadPoolExecutor(len(spans)) as pool:
-            return list(pool.map(lambda span: job(*span), spans))
+        wanted = max(1, (last - first) * self.n_classes // _NUMBERS_WORTH_A_THREAD)
+        share_out(lambda a, b: job(first + a, first + b), last - first, min(self.n_threads, wanted))
 
-    def scan(self, progress: Progress = silent, *, first_row: int = 0) -> Assignment:
-        """First look at every row; raises ValueError at a row that cannot be used (counted from `first_row`)."""
+    # ---- what merging asks ---------------------------------------------------------------------------
+
+    def scan(self, progress: ProgressCallback = silent, *, first_row: int = 0) -> Assignment:
+        """First reading of every row; ValueError at a row that cannot be used (counted from `first_row`)."""
         n = self.n_points
         assigned, second = np.empty(n, np.int32), np.empty(n, np.int32)
         confidence, second_confidence = np.empty(n), np.empty(n)
+        problems: list[tuple[int, int]] = []
 
-        def job(start: int, stop: int) -> tuple[int, int]:
-            return kernels.scan_rows(
-                self.array, self.code, self.mode, self.sharpness, start, stop, *self._buffers(),
-                assigned, confidence, second, second_confidence,
-            )  # fmt: skip
+        def job(start: int, stop: int) -> None:
+            problem, row = kernels.scan_rows(
+                *self.stored, start, stop, *self.buffers(), assigned, confidence, second, second_confidence
+            )
+            if problem != kernels.OK:
+                problems.append((row, problem))
 
         block = max(1, _NUMBERS_PER_REPORT // self.n_classes)
-        for start in range(0, n, block):
-            stop = min(n, start + block)
-            for problem, row in self._run(job, start, stop):
-                if problem != kernels.OK:
+        with Stage(progress, "scan", n) as stage:
+            for start, stop in pairwise([*range(0, n, block), n]):
+                self.run(job, start, stop)
+                if problems:
+                    row, problem = min(problems)
                     raise ValueError(_PROBLEMS[problem].format(row=first_row + row))
-            progress("scan", stop, n)
+                stage.update(stop)
         return Assignment(self.n_classes, assigned, confidence, second, second_confidence)
 
-    def reassign(
-        self, points: NDArray[np.int64], classes: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Best class outside `classes` of each point, and its probability among those outside."""
+    def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
+        """As `SecondLook.reassign`; the points may be any."""
         penalty = np.zeros(self.n_classes, self.work_dtype)
         penalty[classes] = kernels.EXCLUDED
         reassigned, probability = np.empty(len(points), np.int32), np.empty(len(points))
 
         def job(start: int, stop: int) -> None:
             kernels.reassign_rows(
-                self.array, self.code, self.mode, self.sharpness, points, start, stop, penalty,
-                *self._buffers(), reassigned, probability,
-            )  # fmt: skip
+                *self.stored, points, start, stop, penalty, *self.buffers(), reassigned, probability
+            )
 
-        self._run(job, 0, len(points))
+        self.run(job, 0, len(points))
         return reassigned, probability
 
-    def mean_probability(self, points: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Mean softmax probability of each column over the points."""
+    def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
+        """As `SecondLook.affinities`."""
+        for c in np.flatnonzero(assignment.counts).tolist():
+            sums = np.zeros(len(empty))
+            points = assignment.points_of([c])
+            kernels.sum_columns(*self.stored, points, 0, len(points), empty, *self.buffers(), sums)
+            yield c, sums / len(points)
 
-        def job(start: int, stop: int) -> NDArray[np.float64]:
-            sums = np.zeros(len(columns))
-            kernels.sum_columns(
-                self.array, self.code, self.mode, self.sharpness, points, start, stop, columns,
-                *self._buffers(), sums,
-            )  # fmt: skip
-            return sums
+    def settle(
+        self, assignment: Assignment, merges: Merges, progress: ProgressCallback, *, every_group: bool
+    ) -> bool:
+        """Nothing to do: all answers are exact."""
+        return False
 
-        return np.sum(self._run(job, 0, len(points)), axis=0) / max(1, len(points))
+    def class_sums(self, assignment: Assignment, weights: Floats | None = None) -> Floats:
+        """As `LogitRows.class_sums`."""
+        return self._summed_by_class(kernels.sum_by_class, assignment, weights)
 
-    def class_sums(self, assignment: Assignment) -> NDArray[np.float64]:
-        """Sum of the centered logits of each class's points: float64[n_classes, n_classes]."""
+    # ---- probabilities -------------------------------------------------------------------------------
+
+    def probability_sums(self, assignment: Assignment) -> Floats:
+        """Sum of the probabilities that the points assigned to each class give every class."""
+        return self._summed_by_class(kernels.sum_probabilities_by_class, assignment, None)
+
+    def _summed_by_class(
+        self, kernel: Callable[..., None], assignment: Assignment, weights: Floats | None
+    ) -> Floats:
         sums = np.zeros((self.n_classes, self.n_classes))
+        weight = np.ones(self.n_points) if weights is None else weights
+        points = (assignment.order, assignment.offsets, weight)
 
+        # each class has a row of its own in the sums: threads never meet
         def job(start: int, stop: int) -> None:
-            kernels.sum_by_class(
-                self.array, self.code, self.mode, self.sharpness, assignment.order, assignment.offsets,
-                start, stop, *self._buffers(), sums,
-            )  # fmt: skip
+            kernel(*self.stored, *points, start, stop, *self.buffers(), sums)
 
-        edges = np.linspace(0, self.n_classes, self.n_threads + 1).astype(np.int64)
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            list(pool.map(job, edges[:-1].tolist(), edges[1:].tolist()))
+        share_out(job, self.n_classes, self.n_threads)
         return sums
 
-    def affinities(
-        self, assignment: Assignment, empty: NDArray[np.int64]
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """For each class with points, the mean probability its points give the classes without."""
-        for c in np.flatnonzero(assignment.counts):
-            yield int(c), self.mean_probability(assignment.points_of([c]), empty)
+    def probabilities(self, columns: Ints | None = None) -> Floats:
+        """Probability of the given classes, or of all, for each point; rows must have been scanned."""
+        columns = np.arange(self.n_classes) if columns is None else columns
+        out = np.empty((self.n_points, len(columns)))
 
+        def job(start: int, stop: int) -> None:
+            stream_kernels.column_probabilities(*self.stored, start, stop, *self.buffers(), columns, out)
 
-def count_threads(n_jobs: int | None) -> int:
-    """Threads meant by scikit-learn's `n_jobs`: None all cores, negative counted from all.
+        self.run(job, 0, self.n_points)
+        return out
 
-    Unlike scikit-learn's default of one: rows are independent and results do not depend on it.
-    """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    if n_jobs is None:
-        return cores
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0. Use None or -1 for all cores.")
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    def largest(self, m: int) -> tuple[NDArray[np.float32], NDArray[Any], Floats]:
+        """Of each row the m largest entries as log-weights relative to the largest, their classes, and the sum of the
+        other weights.
+        """
+        kept = np.empty((self.n_points, m), np.float32)
+        kept_class = np.empty((self.n_points, m), np.uint16 if self.n_classes <= 1 << 16 else np.int32)
+        tail = np.empty(self.n_points)
+
+        def job(start: int, stop: int) -> None:
+            stream_kernels.keep_largest(
+                *self.stored, start, stop, *self.buffers(),
+                np.empty(m, self.work_dtype), np.empty(m, np.int64), kept, kept_class, tail,
+            )  # fmt: skip
+
+        self.run(job, 0, self.n_points)
+        return kept, kept_class, tail

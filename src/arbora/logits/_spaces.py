@@ -9,22 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from arbora.errors import MissingExtraError
-
-
-def import_torch() -> Any:
-    """PyTorch, or an error that says how to get it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtraError(
-            "TURTLE and TEMI need PyTorch. Install it with: pip install 'arbora[torch]'"
-        ) from error
-    return torch
+from arbora._base.optional import require
 
 
 def as_spaces(estimator: Any, X: Any, *, reset: bool) -> list[NDArray[np.float32]]:
-    """Validated float32 arrays, one a space; several spaces come as a list of matrices with the same rows."""
+    """Validated float32 arrays, one per space; several spaces come as a list of matrices with the same rows."""
     if not is_several(X):
         options = {"dtype": np.float32, "ensure_min_samples": 1}
         spaces = [validate_data(estimator, X, reset=reset, **options)]
@@ -67,7 +56,7 @@ class Scaling:
 
     def __call__(self, spaces: list[NDArray[np.float32]]) -> list[Any]:
         """Scaled spaces as torch tensors."""
-        torch = import_torch()
+        torch = require("torch", "TURTLE and TEMI")
         return [
             torch.from_numpy((space - mean) / np.float32(scale))
             for space, mean, scale in zip(spaces, self.means, self.scales)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from arbora._base.jit import kernel
-from arbora.logits._kernels import EXCLUDED, PROBABILITIES, exp_row, largest, load_row, total
+from arbora.logits._kernels import EXCLUDED, PROBABILITIES, exp_row, largest, load_row, sharpen, total
 
 
 @kernel(nogil=True)
@@ -43,8 +43,7 @@ def keep_largest(
     m, n_classes = values.shape[0], rows.shape[1]
     for i in range(start, stop):
         load_row(rows, i, code, row, bits)
-        for j in range(n_classes):
-            row[j] = row[j] * sharpness
+        sharpen(row, mode, sharpness)
         for j in range(m):
             values[j], classes[j] = row[j], j
         for node in range(m // 2 - 1, -1, -1):
@@ -145,8 +144,7 @@ def reexamine_rows(
         if first == last:
             continue
         load_row(rows, i, code, row, bits)
-        for j in range(n_classes):
-            row[j] = row[j] * sharpness
+        sharpen(row, mode, sharpness)
         top = largest(row)
         for j in range(n_classes):
             weight[j] = row[j] / top if mode == PROBABILITIES else row[j] - top
@@ -176,8 +174,7 @@ def column_probabilities(rows, code, mode, sharpness, start, stop, row, bits, co
     """Softmax probabilities of the given columns, row by row."""
     for i in range(start, stop):
         load_row(rows, i, code, row, bits)
-        for j in range(rows.shape[1]):
-            row[j] = row[j] * sharpness
+        sharpen(row, mode, sharpness)
         top = largest(row)
         if mode == PROBABILITIES:
             for j in range(row.shape[0]):

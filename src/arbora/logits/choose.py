@@ -44,7 +44,7 @@ def choose_n_clusters(model: Any, X: Any, candidates: Iterable[int], *, n_repeat
     >>> import arbora as ab
     >>> from sklearn.datasets import make_blobs
     >>> X, _ = make_blobs(300, n_features=5, centers=4, cluster_std=0.5, random_state=1)
-    >>> turtle = ab.TURTLE(n_steps=100, learning_rate=1e-2, inner_learning_rate=1e-2, random_state=0)
+    >>> turtle = ab.TURTLE(max_steps=100, learning_rate=1e-2, inner_learning_rate=1e-2, random_state=0)
     >>> choice = ab.logits.choose_n_clusters(turtle, X, [3, 4, 8])
     >>> choice.best.n_clusters
     4

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.types import Ints
 from arbora.metrics import (
     dendrogram_purity,
     flat_scores,
@@ -17,23 +18,10 @@ from arbora.metrics import (
 from arbora.tree import Tree
 
 
-def evaluate_flat(labels: ArrayLike, y: ArrayLike) -> dict[str, float]:
-    """NMI, ARI, accuracy (best matching of clusters to classes) and purity of a flat clustering.
-
-    Examples
-    --------
-    >>> from arbora.logits import evaluate_flat
-    >>> evaluate_flat([0, 0, 1, 1], ["a", "a", "b", "b"])
-    {'nmi': 1.0, 'ari': 1.0, 'acc': 1.0, 'leaf_purity': 1.0}
-    """
-    scores = flat_scores(y, labels)
-    return {"nmi": scores["nmi"], "ari": scores["ari"], "acc": scores["acc"], "leaf_purity": scores["purity"]}
-
-
 def evaluate_tree(
     tree: Tree,
-    assignments: ArrayLike,
     y: ArrayLike,
+    leaf_of_point: ArrayLike | None = None,
     *,
     coarse: Mapping[str, ArrayLike] | ArrayLike | None = None,
 ) -> dict[str, Any]:
@@ -43,11 +31,11 @@ def evaluate_tree(
     ----------
     tree : Tree
         Over classes or clusters.
-    assignments : array-like of int, shape (n_points,)
-        Leaf of each point.
     y : array-like, shape (n_points,)
         True class of each point. Flat scores are taken where the tree has as many clusters as there are classes, or at
         the leaves if it has fewer.
+    leaf_of_point : array-like of int, shape (n_points,), optional
+        Leaf of each point. By default point i is leaf i.
     coarse : array-like or mapping of array-likes, shape (n_points,), optional
         Labels of each point at coarser levels. Each is compared with the cut into as many clusters as it has
         labels (the protocol of the paper's table 8).
@@ -62,15 +50,16 @@ def evaluate_tree(
     --------
     >>> import arbora as ab
     >>> tree = ab.Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4)
-    >>> scores = ab.logits.evaluate_tree(tree, [0, 1, 2, 3], y=[0, 0, 1, 1])
+    >>> scores = ab.logits.evaluate_tree(tree, [0, 0, 1, 1], leaf_of_point=[0, 1, 2, 3])
     >>> scores["dendrogram_purity"], scores["acc"]
     (1.0, 1.0)
     """
-    leaf = np.asarray(assignments)
     y = np.asarray(y)
+    leaf = np.arange(tree.n_leaves) if leaf_of_point is None else np.asarray(leaf_of_point)
     if len(leaf) != len(y):
-        raise ValueError(f"assignments and y must be equally long. Got {len(leaf)} and {len(y)}.")
-    scores: dict[str, Any] = evaluate_flat(_labels_at(tree, leaf, y), y)
+        raise ValueError(f"y and leaf_of_point must be equally long. Got {len(y)} and {len(leaf)}.")
+    scores: dict[str, Any] = dict(flat_scores(y, _labels_at(tree, leaf, y)))
+    scores["leaf_purity"] = scores.pop("purity")
     scores["dendrogram_purity"] = dendrogram_purity(tree, y, leaf)
     scores["lhd"] = least_hierarchical_distance(tree, y, leaf)
     if coarse is not None:
@@ -79,7 +68,7 @@ def evaluate_tree(
     return scores
 
 
-def _labels_at(tree: Tree, leaf: NDArray[np.int64], y: NDArray[Any]) -> NDArray[np.int64]:
+def _labels_at(tree: Tree, leaf: Ints, y: NDArray[Any]) -> Ints:
     """Cluster of each point in the cut with as many clusters as y has classes."""
     k = min(len(np.unique(y)), tree.n_leaves)
     return tree.cut(n_clusters=k)[leaf]

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral, Real
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from arbora.logits import _affinity, _bootstrap, _stream_kernels
-from arbora.logits._merge import AGGREGATIONS, Merges, merge_classes
-from arbora.logits._rows import Rows, count_threads
-from arbora.logits._stream import StreamedRows, open_rows
+from arbora._base.params import check_choice, check_n_clusters, check_real, check_switch, check_whole
+from arbora._base.random import generator
+from arbora._base.rows import Rows, is_in_pieces, open_rows
+from arbora._base.threads import count_threads
+from arbora._base.training import FitStages, with_callbacks
+from arbora._base.types import Floats, Ints, PathLike, RandomState
+from arbora.logits import _bootstrap, _prediction
+from arbora.logits._levels import choose_levels
+from arbora.logits._method import Method
+from arbora.logits._names import column_names, unique_names
+from arbora.logits._numbers import is_tensor_or_bfloat16
+from arbora.logits._open import blocks_of, open_logits
+from arbora.logits._protocol import AGGREGATIONS, Aggregation, Assignment, LogitRows, Merges, Reading
+from arbora.logits._rows import ArrayRows
 from arbora.logits.evaluate import evaluate_tree
-from arbora.logits.progress import Reporter
-from arbora.logits.sources import is_batches, kernel_array, open_batches, sliced
 from arbora.tree import Tree
+from arbora.tree.cutting import Level
 
-_ROWS_PER_BLOCK = 1 << 15
 _BOOTSTRAPS, _MOST_NUMBERS_FOR_BOOTSTRAP = 20, 20_000_000
 
 
@@ -31,16 +38,20 @@ class EstimateWarning(UserWarning):
     """Some groups were judged by the largest probabilities of their points alone."""
 
 
-class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ProbabilityWarning(UserWarning):
+    """The rows given as logits sum to one, so that they are probably probabilities."""
+
+
+class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Logits to hierarchies: a tree over the classes of any flat model, from its logits alone.
 
-    Algorithm 1 of the paper. At every step the group of classes whose points are predicted least surely merges
-    with the group to which these points would go if their own did not exist.
+    Algorithm 1 of the paper merges, at every step, the group of classes whose points are predicted least surely
+    with the group to which these points would go if their own did not exist. Its tree is then refined.
 
     Parameters
     ----------
-    n_clusters : int, optional
-        Level of `labels_` and default level of `predict`. None: the classes themselves.
+    n_clusters : int or None, default=2
+        Clusters of `labels_`, and of `predict` unless it is told otherwise. None: the classes themselves.
     aggregation : {"sum_of_means", "sum", "mean_of_means"} or callable, default="sum_of_means"
         How the probabilities of a group's points become its score (table 7 of the paper). A function gets a list
         with one array of probabilities per class of the group that has points, and returns a number.
@@ -49,41 +60,47 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     from_probabilities : bool, default=False
         The input holds probabilities (zeros allowed, rows need not sum to 1), not logits.
     temperature : float, default=1.0
-        Logits are divided by it; see `arbora.logits.fit_temperature`.
+        Logits are divided by it, probabilities raised to its inverse, which is the same; see
+        `arbora.logits.fit_temperature`.
     class_names : sequence of str, optional
-        Names of the classes; by default the column names of the input, if it has any.
-    refine : bool, default=False
+        Names of the classes; by default the column names of the input, if it has any. Equal names are told apart by
+        their column number.
+    refine : bool or dict, default=True
         Improve the tree of Algorithm 1: subtrees move until Dasgupta's cost is lowest on a graph of the classes
-        weighted by the exponential of their mean logits for each other's points. Costs one more look at every point
-        and K² numbers.
+        weighted by the exponential of their mean logits for each other's points. Reads every point once more and
+        takes K² numbers. A dict holds options for `arbora.refine`. False: the tree of the paper.
     n_bootstraps : int or "auto", default="auto"
-        Replicates for the support of every split; 0 for none. "auto" makes 20 for up to 20 million logits and
-        none for more, where they would take longer than the tree. Points are drawn again within their class, and
-        Algorithm 1 is repeated. There are none where `aggregation` is a function: it knows no weights.
+        Replicates for the support of every split; 0 for none. Points are drawn again within their class, and the
+        whole method is repeated, refinement included. "auto" makes 20 for up to 20 million logits that are in memory
+        and none for more, where they would take longer than the tree. There are none where `aggregation` is a
+        function: it knows no weights.
     max_memory : int, default=2**32
-        Files and batches larger than this many bytes are streamed, in at most two passes, instead of being
-        looked at where they lie. C-ordered arrays in memory are never copied.
+        Files and batches larger than this many bytes are streamed, in at most two passes (and one more per replicate
+        asked for if the tree is refined), instead of being read where they are. C-ordered arrays in memory are never
+        copied.
     n_jobs : int, optional
         Threads; None means all cores. The result does not depend on it.
     random_state : int, RandomState or None
         Seeds the bootstrap, nothing else.
     verbose : bool, default=False
-        Show progress on stderr.
+        Show progress on standard error.
 
     Attributes
     ----------
     tree_ : Tree
-        Over the classes. Nodes are numbered by merging step; height is log(1 + merge score); `support` is the share
-        of bootstrap replicates that form the same group.
+        Over the classes. Without refinement nodes are numbered by merging step. Height is log(1 + score of the group
+        that merged); `support` is the share of bootstrap replicates that form the same group.
     labels_ : ndarray of int64, shape (n_points,)
         Cluster of each training point at `n_clusters`.
     assignments_, confidences_ : ndarray, shape (n_points,)
         Class of each training point, and the probability the model gives it.
     merge_scores_, merge_shares_ : ndarray, shape (n_classes - 1,)
-        Per step, the score of the group that merged, and which part of its reassigned probability went to its partner
-        (NaN where it had no points).
+        Per step of Algorithm 1, the score of the group that merged, and which part of its reassigned probability went
+        to its partner (NaN where it had no points).
     class_counts_ : ndarray of int64, shape (n_classes,)
         Points assigned to each class.
+    replicates_ : list of Tree
+        Trees of the bootstrap.
     exact_ : bool
         False if a streamed input had to be judged partly by what was kept of it (a warning says so).
     n_classes_, n_features_in_ : int
@@ -103,22 +120,28 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     '((cat,dog),(car,bus));'
     >>> l2h.predict([[1, 2, 0, 0]], n_clusters=2)
     array([0])
+
+    With a confidence the answer is a node of the tree, a class where the model is sure enough:
+
+    >>> nodes = l2h.predict([[9, 1, 0, 0], [2, 2, -2, -2]], confidence=0.9)
+    >>> [l2h.tree_.leaves(node).tolist() for node in nodes]
+    [[0], [0, 1]]
     """
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | None = 2,
         *,
-        aggregation: str | Callable[[Sequence[NDArray[np.float64]]], float] = "sum_of_means",
-        merging: str = "lowest",
+        aggregation: Aggregation = "sum_of_means",
+        merging: Literal["lowest", "all_pairs"] = "lowest",
         from_probabilities: bool = False,
         temperature: float = 1.0,
         class_names: Sequence[str] | None = None,
-        refine: bool = False,
-        n_bootstraps: int | str = "auto",
+        refine: bool | Mapping[str, Any] = True,
+        n_bootstraps: int | Literal["auto"] = "auto",
         max_memory: int = 2**32,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -143,7 +166,7 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         X : array-like, path, store or batches, shape (n_points, n_classes)
             Logits: an array (float16, bfloat16, float32, float64; also a torch tensor or a memory map), the path of a
             .npy, HDF5, Parquet or zarr store (or a directory of such files), an opened zarr or HDF5 array, an
-            iterable of batches, or a function that returns one.
+            iterable of batches such as a PyTorch DataLoader, or a function that returns one.
         y : ignored
 
         Returns
@@ -151,163 +174,138 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self
         """
         self._check_parameters()
-        report = Reporter(self, self.verbose)
-        rows = self._open(X, reset=True)
-        rows.sums_by_class = self.refine
-        assignment = rows.scan(report)
-        merges = self._merge(assignment, rows, report)
-        if isinstance(rows, StreamedRows) and not rows.exact and rows.source.repeatable:
-            rows.reexamine(assignment, merges, report, every_group=self.merging == "all_pairs")
-            merges = self._merge(assignment, rows, report)
-        self.exact_ = rows.exact
-        self._warn_if_estimated(rows)
-        self._bootstrap(assignment, rows, report)
-        self._store(assignment, merges, self._tree(assignment, rows, merges))
-        report.finish()
+        source = self._source(X, reset=True)
+        rows, method = self._open(source, X), self._method
+        with FitStages(self, verbose=self.verbose) as progress:
+            assignment = rows.scan(progress)
+            merges = method.merges(assignment, rows, progress=progress)
+            if rows.settle(assignment, merges, progress, every_group=self.merging == "all_pairs"):
+                merges = method.merges(assignment, rows, progress=progress)
+            self.exact_ = rows.exact
+            self._warn_if_estimated(rows)
+            tree = method.tree(assignment, rows, merges)
+            self.replicates_ = method.replicates(
+                assignment,
+                rows,
+                self._n_replicates(assignment, rows),
+                generator(self.random_state),
+                max_memory=int(self.max_memory) // 4,
+                progress=progress,
+            )
+        support = _bootstrap.support_of_nodes(tree, self.replicates_) if self.replicates_ else None
+        self._store(assignment, merges, tree.replace(support=support), column_names(self, source))
         return self
 
     def _check_parameters(self) -> None:
-        if not callable(self.aggregation) and self.aggregation not in AGGREGATIONS:
-            raise ValueError(
-                f"aggregation must be one of {AGGREGATIONS} or a function. Got {self.aggregation!r}."
-            )
-        if self.merging not in ("lowest", "all_pairs"):
-            raise ValueError(f"merging must be 'lowest' or 'all_pairs'. Got {self.merging!r}.")
-        if not isinstance(self.temperature, Real) or not 0 < self.temperature < np.inf:
-            raise ValueError(f"temperature must be a positive number. Got {self.temperature!r}.")
-        if self.from_probabilities and self.temperature != 1.0:
-            raise ValueError("temperature divides logits. It cannot be used with from_probabilities=True.")
-        if self.n_bootstraps != "auto" and (
-            not isinstance(self.n_bootstraps, Integral) or self.n_bootstraps < 0
-        ):
-            raise ValueError(
-                f"n_bootstraps must be 'auto' or a whole number, 0 or more. Got {self.n_bootstraps!r}."
-            )
-        if not isinstance(self.max_memory, Integral) or self.max_memory < 1:
-            raise ValueError(f"max_memory must be a positive number of bytes. Got {self.max_memory!r}.")
+        if self.n_clusters is not None:
+            check_whole(self.n_clusters, "n_clusters")
+        if not callable(self.aggregation):
+            check_choice(self.aggregation, "aggregation", AGGREGATIONS)
+        check_choice(self.merging, "merging", ("lowest", "all_pairs"))
+        check_switch(self.from_probabilities, "from_probabilities")
+        check_real(self.temperature, "temperature", above=0)
+        if not isinstance(self.refine, Mapping):
+            check_switch(self.refine, "refine")
+        if self.n_bootstraps != "auto":
+            check_whole(self.n_bootstraps, "n_bootstraps", least=0)
+        check_whole(self.max_memory, "max_memory")
 
-    def _open(self, X: Any, *, reset: bool) -> Rows | StreamedRows:
-        settings: dict[str, Any] = {
-            "from_probabilities": self.from_probabilities,
-            "temperature": float(self.temperature),
-            "n_threads": count_threads(self.n_jobs),
-        }
-        names = None
-        large_map = isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes > self.max_memory
-        if is_batches(X) or large_map:
-            source = sliced([X]) if large_map else open_batches(X)
-            names = getattr(source, "names", None)
-            rows = open_rows(source, max_memory=int(self.max_memory), **settings)
-        else:
-            rows = Rows(*self._checked_array(X, reset), **settings)
-        if reset:
-            self._names_of_input = names or getattr(self, "feature_names_in_", None)
-        return rows
+    # ---- input ---------------------------------------------------------------------------------------
 
-    def _checked_array(self, X: Any, reset: bool) -> tuple[NDArray[Any], int]:
-        if type(X).__module__.split(".")[0] == "torch" or (
-            getattr(X, "dtype", None) is not None and (str(X.dtype) == "bfloat16")
-        ):
-            X, code = kernel_array(X)
-            validate_data(self, np.broadcast_to(np.float32(0), X.shape), reset=reset)
-            return X, code
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32, np.float16],
-            ensure_all_finite=False,  # the first look at the rows finds NaN and infinity without another pass
+    @property
+    def _reading(self) -> Reading:
+        return Reading(self.from_probabilities, float(self.temperature), count_threads(self.n_jobs))
+
+    def _source(self, X: Any, *, reset: bool) -> Rows:
+        """Rows of X, whose number of columns is checked, or noted where `reset`."""
+        if is_in_pieces(X):
+            source = open_rows(X)
+            shape = np.broadcast_to(np.float32(0), (1, source.shape[1]))
+            validate_data(self, shape, reset=reset)
+            return source
+        if is_tensor_or_bfloat16(X):
+            validate_data(self, np.broadcast_to(np.float32(0), tuple(X.shape)), reset=reset)
+            return open_rows(X)
+        # the first reading of the rows finds NaN and infinity without another pass
+        checked = validate_data(
+            self, X, reset=reset, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False
         )
-        return kernel_array(X)
+        return open_rows(checked)
 
-    def _merge(self, assignment: Any, rows: Any, report: Reporter) -> Merges:
-        return merge_classes(
-            assignment, rows, aggregation=self.aggregation, merging=self.merging, progress=report
-        )
+    def _open(self, source: Rows, X: Any) -> LogitRows:
+        if not self.from_probabilities:
+            _warn_if_probabilities(source)
+        if is_tensor_or_bfloat16(X):
+            # kernels read the bits of bfloat16 as they are
+            return ArrayRows(X, self._reading)
+        limit = int(self.max_memory) if is_in_pieces(X) else 2**62
+        return open_logits(source, self._reading, max_memory=limit, with_class_sums=self._is_refined)
 
-    def _bootstrap(self, assignment: Any, rows: Any, report: Reporter) -> None:
-        self._replicates: list[Merges] = []
-        n_bootstraps = self.n_bootstraps
-        if n_bootstraps == "auto":
-            small = len(assignment.assigned) * assignment.n_classes <= _MOST_NUMBERS_FOR_BOOTSTRAP
-            n_bootstraps = _BOOTSTRAPS if small else 0
-        if not n_bootstraps or callable(self.aggregation) or assignment.n_classes < 3:
-            return
-        seed = check_random_state(self.random_state).randint(2**31)
-        self._replicates = _bootstrap.resample_merges(
-            assignment,
-            rows,
-            int(n_bootstraps),
-            np.random.default_rng(seed),
-            aggregation=self.aggregation,
-            merging=self.merging,
-            max_memory=int(self.max_memory) // 4,
-            progress=report,
-        )
+    @property
+    def _is_refined(self) -> bool:
+        return isinstance(self.refine, Mapping) or bool(self.refine)
 
-    def _tree(self, assignment: Any, rows: Any, merges: Merges) -> Tree:
-        n = assignment.n_classes
-        tree = Tree.from_merges(merges.pairs, n) if n > 1 else Tree([-1], 1)
-        if self.refine and n > 2:
-            affinity = _affinity.class_affinity(rows.class_sums(assignment), assignment.counts)
-            tree = _affinity.refine_tree(tree, affinity, seed=0)
-            height = _affinity.heights_from_scores(tree, _affinity.class_scores(assignment))
-        else:
-            height = np.zeros(2 * n - 1)
-            height[n:] = np.log1p(np.maximum.accumulate(merges.score)) if n > 1 else []
-        support = _bootstrap.support_of_nodes(tree, self._replicates) if self._replicates else None
-        return tree.replace(height=height, support=support)
+    # ---- the tree ------------------------------------------------------------------------------------
 
-    def _store(self, assignment: Any, merges: Merges, tree: Tree) -> None:
+    @property
+    def _method(self) -> Method:
+        options = None
+        if self._is_refined:
+            options = {"n_jobs": self.n_jobs, **(self.refine if isinstance(self.refine, Mapping) else {})}
+        return Method(self.aggregation, self.merging, options)
+
+    def _n_replicates(self, assignment: Assignment, rows: LogitRows) -> int:
+        if callable(self.aggregation) or assignment.n_classes < 3:
+            return 0
+        if self.n_bootstraps != "auto":
+            return int(self.n_bootstraps)
+        is_streamed = not isinstance(rows, ArrayRows)
+        is_small = len(assignment.assigned) * assignment.n_classes <= _MOST_NUMBERS_FOR_BOOTSTRAP
+        return _BOOTSTRAPS if is_small and not (is_streamed and self._is_refined) else 0
+
+    def _store(self, assignment: Assignment, merges: Merges, tree: Tree, names: Sequence[str] | None) -> None:
         self.n_classes_ = self.n_features_in_ = assignment.n_classes
         self.class_counts_ = assignment.counts
         self.assignments_, self.confidences_ = assignment.assigned.astype(np.int64), assignment.confidence
         self.merge_scores_, self.merge_shares_ = merges.score, merges.share
-        self.tree_ = tree.replace(name=self._names())
-        self.labels_ = self._cut(self.n_clusters, None)[self.assignments_]
+        self.tree_ = tree.replace(name=unique_names(names, self.n_classes_))
+        self.labels_ = self._cut(None, None)[self.assignments_]
 
-    def _names(self) -> list[str] | None:
-        names = self._names_of_input if self.class_names is None else self.class_names
-        del self._names_of_input
-        if names is None:
-            return None
-        if len(names) != self.n_classes_:
-            raise ValueError(f"class_names must name all {self.n_classes_} classes. Got {len(names)} names.")
-        return [str(name) for name in names]
-
-    def _warn_if_estimated(self, rows: Any) -> None:
+    def _warn_if_estimated(self, rows: LogitRows) -> None:
         if not self.exact_:
             warnings.warn(
                 f"{rows.n_estimated} groups were judged by the {rows.n_kept} largest probabilities of their points. "
                 "Pass something that can be read twice (a path, a list, a function that returns the batches), or a "
                 "larger max_memory.",
                 EstimateWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # ---- levels --------------------------------------------------------------------------------------
 
-    def _cut(self, n_clusters: int | None, level: Any) -> NDArray[np.int64]:
+    def _cut(self, n_clusters: int | None, level: int | Level | None) -> Ints:
         """Cluster of each class at a level."""
         if level is not None:
             if n_clusters is not None:
                 raise ValueError("Give n_clusters or level, not both.")
             return self._level(level).labels
         if n_clusters is None:
+            if self.n_clusters is None:
+                return np.arange(self.n_classes_)
             n_clusters = self.n_clusters
-        return np.arange(self.tree_.n_leaves) if n_clusters is None else self.tree_.cut(n_clusters=n_clusters)
+        return self.tree_.cut(n_clusters=check_n_clusters(n_clusters, self.n_classes_))
 
-    def _level(self, level: Any) -> Any:
-        if hasattr(level, "labels"):
+    def _level(self, level: int | Level) -> Level:
+        if isinstance(level, Level):
             return level
         found = self.levels()
-        if not isinstance(level, (int, np.integer)) or not -len(found) <= level < len(found):
+        if not isinstance(level, Integral) or not -len(found) <= level < len(found):
             raise ValueError(
                 f"level must be one of levels(), or its position (0 is the coarsest of {len(found)}). Got {level!r}."
             )
         return found[level]
 
-    def levels(self, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Any]:
+    def levels(self, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Level]:
         """The few cuts that carry most, coarse to fine: those with a wide gap in merge score that bootstrap confirms.
 
         Parameters
@@ -323,64 +321,97 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             with the same cut of the bootstrap replicates (NaN without a bootstrap).
         """
         check_is_fitted(self, "tree_")
-        from arbora.logits._levels import choose_levels
-
-        return choose_levels(self.tree_, self._replicates, max_levels, max_clusters)
+        return choose_levels(self.tree_, self.replicates_, max_levels, max_clusters)
 
     # ---- unseen points -------------------------------------------------------------------------------
 
-    def _blocks(self, X: Any) -> Iterator[Rows]:
-        """Unseen points in blocks small enough for their probabilities to be held."""
-        check_is_fitted(self, "tree_")
-        rows = self._open(X, reset=False)
-        for part in rows._pass() if isinstance(rows, StreamedRows) else [rows]:
-            if part.n_classes != self.n_classes_:
-                raise ValueError(
-                    f"X has {part.n_classes} features, but L2H is expecting {self.n_classes_} features as input."
-                )
-            for start in range(0, part.n_points, _ROWS_PER_BLOCK):
-                yield part.slice(start, start + _ROWS_PER_BLOCK)
-
-    def predict(self, X: Any, *, n_clusters: int | None = None, level: Any = None) -> NDArray[np.int64]:
+    def predict(
+        self,
+        X: Any,
+        n_clusters: int | None = None,
+        *,
+        level: int | Level | None = None,
+        confidence: float | None = None,
+    ) -> Ints:
         """Cluster of each point: the one that holds its most probable class, so that levels are nested.
 
         Parameters
         ----------
         X : logits, as in `fit`
         n_clusters : int, optional
-            Number of clusters; by default that of the estimator, or the classes.
+            Number of clusters; by default that of the estimator.
         level : int or Level, optional
             One of `levels()` or its position, instead of `n_clusters`.
+        confidence : float in (0, 1], optional
+            Instead of either: answer with the deepest node of `tree_` whose probability is at least this, a class
+            where the model is that sure, else a group. From the root the walk follows the most probable child. See
+            `arbora.logits.risk_coverage` for what it costs and gains.
+
+        Returns
+        -------
+        labels : ndarray of int64, shape (n_points,)
+            Clusters, or with `confidence` nodes of `tree_` (those below `n_classes_` are classes).
         """
         check_is_fitted(self, "tree_")
-        label = self._cut(n_clusters, level)
-        return np.concatenate([label[rows.scan().assigned] for rows in self._blocks(X)])
+        if confidence is not None:
+            if n_clusters is not None or level is not None:
+                raise ValueError("Give n_clusters, level or confidence, not several of them.")
+            bound = check_real(confidence, "confidence", above=0, most=1)
+            parts = [_prediction.sure_nodes(self.tree_, rows, [bound])[0] for rows in self._blocks(X)]
+        else:
+            label = self._cut(n_clusters, level)
+            parts = [label[rows.scan().assigned] for rows in self._blocks(X)]
+        return np.concatenate(parts)
 
     def predict_proba(
-        self, X: Any, *, n_clusters: int | None = None, level: Any = None
-    ) -> NDArray[np.float64]:
+        self, X: Any, n_clusters: int | None = None, *, level: int | Level | None = None
+    ) -> Floats:
         """Probability of each cluster: the sum over its classes."""
         check_is_fitted(self, "tree_")
         label = self._cut(n_clusters, level)
         order = np.argsort(label, kind="stable")
         first = np.searchsorted(label[order], np.arange(label.max() + 1))
-        return np.concatenate(
-            [np.add.reduceat(_probabilities(rows)[:, order], first, axis=1) for rows in self._blocks(X)]
-        )
+        parts = []
+        for rows in self._blocks(X):
+            rows.scan()
+            parts.append(np.add.reduceat(rows.probabilities()[:, order], first, axis=1))
+        return np.concatenate(parts)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """Probability of every node of the tree, in node order: shape (n_points, n_nodes)."""
+        check_is_fitted(self, "tree_")
         return np.concatenate(
-            [_node_probabilities(self.tree_, _probabilities(rows)) for rows in self._blocks(X)]
+            [_prediction.node_probabilities(self.tree_, rows).T for rows in self._blocks(X)]
         )
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.tree_.n_nodes
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns of `transform`: those of the classes and nodes, "node 7" where there is none."""
+        check_is_fitted(self, "tree_")
+        return _prediction.node_names(self.tree_)
 
-    def evaluate(self, X: Any, y: Any, *, coarse: Any = None) -> dict[str, Any]:
+    def _blocks(self, X: Any) -> Iterator[ArrayRows]:
+        check_is_fitted(self, "tree_")
+        return blocks_of(self._source(X, reset=False), self._reading)
+
+    def evaluate(self, X: Any, y: ArrayLike, *, coarse: Any = None) -> dict[str, Any]:
         """Quality on held-out points; see `arbora.logits.evaluate_tree`."""
-        return evaluate_tree(self.tree_, self.predict(X, n_clusters=self.n_classes_), y, coarse=coarse)
+        return evaluate_tree(self.tree_, y, self.predict(X, n_clusters=self.n_classes_), coarse=coarse)
+
+    # ---- files ---------------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a file that `load` reads; an existing file stays whole until then."""
+        from arbora.logits._saving import save
+
+        check_is_fitted(self, "tree_")
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> L2H:
+        """A fitted model from a file that `save` wrote."""
+        from arbora.logits._saving import load
+
+        return load(cls, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -389,20 +420,15 @@ class L2H(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return tags
 
 
-def _probabilities(rows: Rows) -> NDArray[np.float64]:
-    rows.scan()  # raises at rows that cannot be used
-    out = np.empty((rows.n_points, rows.n_classes))
-    _stream_kernels.column_probabilities(
-        rows.array, rows.code, rows.mode, rows.sharpness, 0, rows.n_points, *rows._buffers(),
-        np.arange(rows.n_classes), out,
-    )  # fmt: skip
-    return out
-
-
-def _node_probabilities(tree: Tree, leaf: NDArray[np.float64]) -> NDArray[np.float64]:
-    out = np.zeros((tree.n_nodes, len(leaf)))
-    out[: tree.n_leaves] = leaf.T
-    for v in range(tree.n_leaves, tree.n_nodes):
-        for child in tree.children(v):
-            out[v] += out[child]
-    return out.T
+def _warn_if_probabilities(source: Rows) -> None:
+    n_points, n_classes = source.shape
+    if n_classes < 3 or (n_points is not None and n_points <= n_classes):
+        return
+    first = source.head().astype(np.float64)
+    if len(first) == 0 or not (first >= 0).all() or not np.allclose(first.sum(axis=1), 1, atol=1e-2):
+        return
+    warnings.warn(
+        "The rows of X sum to 1: they look like probabilities, but are read as logits. Say from_probabilities=True.",
+        ProbabilityWarning,
+        stacklevel=5,
+    )

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.logits._rows import Assignment, Rows, count_threads
+from arbora._base.threads import count_threads
+from arbora.logits._protocol import Assignment, Reading
+from arbora.logits._rows import ArrayRows
 from arbora.logits.calibration import Calibration, calibration_error, fit_temperature
 from arbora.logits.l2h import L2H
-from arbora.logits.sources import kernel_array
 from arbora.logits.taxonomy import Placement, taxonomy_tree
 from arbora.tree import Tree
 
@@ -164,17 +165,12 @@ def class_report(
     )
 
 
-def _open(model: L2H, logits: Any) -> Rows:
-    array, code = kernel_array(logits)
-    if array.ndim != 2 or array.shape[1] != model.n_classes_ or len(array) == 0:
-        raise ValueError(f"logits must have shape (n_points, {model.n_classes_}). Got {array.shape}.")
-    return Rows(
-        array,
-        code,
-        from_probabilities=model.from_probabilities,
-        temperature=model.temperature,
-        n_threads=count_threads(model.n_jobs),
-    )
+def _open(model: L2H, logits: Any) -> ArrayRows:
+    reading = Reading(model.from_probabilities, model.temperature, count_threads(model.n_jobs))
+    rows = ArrayRows(logits, reading)
+    if rows.array.ndim != 2 or rows.array.shape[1] != model.n_classes_ or len(rows.array) == 0:
+        raise ValueError(f"logits must have shape (n_points, {model.n_classes_}). Got {rows.array.shape}.")
+    return rows
 
 
 def _checked_labels(y: Any, assignment: Assignment) -> NDArray[np.int64] | None:
@@ -187,16 +183,12 @@ def _checked_labels(y: Any, assignment: Assignment) -> NDArray[np.int64] | None:
         )
     if y.min() < 0 or y.max() >= assignment.n_classes:
         raise ValueError(f"y must lie in [0, n_classes={assignment.n_classes}). Got {y.min()}..{y.max()}.")
-    return y.astype(np.int64)
+    return np.asarray(y, np.int64)
 
 
-def _mean_probabilities(rows: Rows, assignment: Assignment) -> NDArray[np.float64]:
+def _mean_probabilities(rows: ArrayRows, assignment: Assignment) -> NDArray[np.float64]:
     """Mean probability that the points assigned to each class give every class (rows without points are 0)."""
-    columns = np.arange(assignment.n_classes)
-    out = np.zeros((assignment.n_classes, assignment.n_classes))
-    for c in np.flatnonzero(assignment.counts):
-        out[c] = rows.mean_probability(assignment.points_of([c]), columns)
-    return out
+    return rows.probability_sums(assignment) / np.maximum(assignment.counts, 1)[:, None]
 
 
 def _confusable_pairs(
@@ -279,7 +271,7 @@ def _spurious_pairs(
 
 
 def _trust(
-    model: L2H, rows: Rows, assignment: Assignment, y: NDArray[np.int64] | None
+    model: L2H, rows: ArrayRows, assignment: Assignment, y: NDArray[np.int64] | None
 ) -> tuple[Calibration | None, float | None, float | None, list[str]]:
     """Calibration, the temperature that mends it, how much of the tree it changes, and warnings."""
     warnings = []
@@ -308,11 +300,9 @@ def _trust(
     return calibration, temperature, changed, warnings
 
 
-def _plain_logits(rows: Rows) -> NDArray[np.float64]:
+def _plain_logits(rows: ArrayRows) -> NDArray[np.float64]:
     """Logits as the model sees them: decoded, tempered, logarithms of probabilities."""
-    from arbora.logits.l2h import _probabilities
-
-    return np.log(np.maximum(_probabilities(rows), 1e-30))
+    return np.log(np.maximum(rows.probabilities(), 1e-30))
 
 
 def _changed_groups(model: L2H, logits: NDArray[np.float64], temperature: float) -> float:

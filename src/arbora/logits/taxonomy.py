@@ -97,7 +97,8 @@ class Placement:
         """Of pairs of classes: 0 for siblings, 1 where they meet only at the root."""
         meet = self.depth[self.tree.lca(a, b)]
         reach = np.minimum(self.depth[a], self.depth[b]) - 1
-        return 1.0 - np.divide(meet, reach, out=np.zeros(len(meet)), where=reach > 0).clip(0, 1)
+        share = np.divide(meet, reach, out=np.zeros(len(meet)), where=reach > 0)
+        return np.asarray(1.0 - share.clip(0, 1))
 
     def name(self, node: int) -> str:
         """Name of a node of the taxonomy, the nearest named one above it, or 'everything'."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arbora._base.pytorch import Tensor, torch
+import torch
+from torch import Tensor
+
 from arbora.probabilistic import markov
 
 

@@ -24,19 +24,9 @@ class Watch:
     whole, and returns what it has. A second Ctrl-C interrupts at once.
     """
 
-    def __init__(self, deadline: Deadline | None = None, outer: Watch | None = None) -> None:
+    def __init__(self, deadline: Deadline | None = None) -> None:
         self.deadline = Deadline() if deadline is None else deadline
-        self._outer = outer
-        self._is_interrupted = False
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether Ctrl-C was pressed."""
-        return self._is_interrupted or (self._outer is not None and self._outer.is_interrupted)
-
-    def interrupt(self) -> None:
-        """Ask the search to stop."""
-        self._is_interrupted = True
+        self.is_interrupted = False
 
     @property
     def is_over(self) -> bool:
@@ -57,7 +47,7 @@ class Watch:
         def note(number: int, frame: FrameType | None) -> None:
             if self.is_interrupted:
                 raise KeyboardInterrupt
-            self.interrupt()
+            self.is_interrupted = True
 
         signal.signal(signal.SIGINT, note)
         try:
@@ -163,15 +153,11 @@ class Run:
         try:
             self.shares.report(share, note)
         except KeyboardInterrupt:
-            self.watch.interrupt()
+            self.watch.is_interrupted = True
 
     def step(self, compute: Callable[[], Tree], rng: np.random.Generator) -> Tree:
         """A step of the search, read from the checkpoint if it was finished before."""
         return self.steps.take(compute, rng, lambda: not self.is_over)
-
-    def finishing(self) -> Run:
-        """For short work that must be done when the time is up: only Ctrl-C stops it, nothing is reported."""
-        return Run(Watch(outer=self.watch))
 
     def silent(self) -> Run:
         """The same clock, without reports: for what runs in a thread of its own."""

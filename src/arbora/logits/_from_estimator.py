@@ -62,9 +62,9 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
         return _as_columns(np.asarray(model.decision_function(X), dtype=np.float64), model)
     if hasattr(model, "predict_log_proba"):
         with np.errstate(divide="ignore"):  # some models take the logarithm of zero themselves
-            return np.maximum(model.predict_log_proba(X), np.log(_SMALLEST))
+            return np.asarray(np.maximum(model.predict_log_proba(X), np.log(_SMALLEST)))
     if hasattr(model, "predict_proba"):
-        return np.log(np.maximum(model.predict_proba(X), _SMALLEST))
+        return np.asarray(np.log(np.maximum(model.predict_proba(X), _SMALLEST)))
     return _from_distances(_squared_distances(model, X))
 
 
@@ -130,7 +130,7 @@ def _means(X: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.floa
 def _to_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
     from sklearn.metrics import euclidean_distances
 
-    return euclidean_distances(X, centers, squared=True)
+    return np.asarray(euclidean_distances(X, centers, squared=True))
 
 
 def _from_distances(squared: NDArray[np.float64]) -> NDArray[np.float64]:

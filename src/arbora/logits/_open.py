@@ -1,0 +1,54 @@
+"""Logits from anything that has rows: read where they are if they fit memory, streamed if they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._base.rows import Rows
+from arbora.logits._protocol import Reading
+from arbora.logits._rows import ArrayRows
+from arbora.logits._stream import StreamedRows
+
+# Points whose probabilities are held at once when they are predicted or reported.
+ROWS_PER_BLOCK = 1 << 15
+
+
+def open_logits(
+    source: Rows, reading: Reading, *, max_memory: int, with_class_sums: bool = False
+) -> ArrayRows | StreamedRows:
+    """Logits for `L2H.fit`: in place, read into memory, or streamed if they take more than `max_memory` bytes."""
+    if source.n_bytes is not None and source.n_bytes > max_memory:
+        return StreamedRows(source, reading, max_memory, with_class_sums=with_class_sums)
+    if source.in_place is not None:
+        return ArrayRows(source.in_place, reading)
+    chunks = (chunk for _, chunk in source.chunks())
+    read: list[NDArray[Any]] = []
+    size = 0
+    for chunk in chunks:
+        read.append(chunk)
+        size += chunk.nbytes
+        if size > max_memory:
+            begun = _emptied(read, chunks)
+            return StreamedRows(source, reading, max_memory, with_class_sums=with_class_sums, begun=begun)
+    if sum(map(len, read)) == 0:
+        raise ValueError("X must not be empty. It has 0 sample(s).")
+    return ArrayRows(np.concatenate(read), reading)
+
+
+def _emptied(read: list[NDArray[Any]], rest: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """What was read already, each chunk let go once used, then the rest."""
+    read.reverse()
+    while read:
+        yield read.pop()
+    yield from rest
+
+
+def blocks_of(source: Rows, reading: Reading) -> Iterator[ArrayRows]:
+    """All points, in blocks small enough for their probabilities to be held."""
+    for _, chunk in source.chunks(ROWS_PER_BLOCK):
+        if len(chunk):
+            yield ArrayRows(chunk, reading)

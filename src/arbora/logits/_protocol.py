@@ -1,0 +1,160 @@
+"""What the merging asks of logits, wherever they are: in memory, or read in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._base.progress import ProgressCallback, silent
+from arbora._base.types import Floats, Ints
+
+Aggregation: TypeAlias = str | Callable[[Sequence[Floats]], float]
+AGGREGATIONS = ("sum_of_means", "sum", "mean_of_means")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the numbers of a row become probabilities, and with how many threads.
+
+    Attributes
+    ----------
+    from_probabilities : bool
+        The numbers are probabilities (up to a factor per row), not logits.
+    temperature : float
+        Logits are divided by it; probabilities are raised to its inverse, which is the same.
+    n_threads : int
+    """
+
+    from_probabilities: bool = False
+    temperature: float = 1.0
+    n_threads: int = 1
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What the first reading of the logits gives: the class of every point and how sure the model is.
+
+    Attributes
+    ----------
+    n_classes : int
+    assigned, second : int32[n_points]
+        Best class, and the best one without it.
+    confidence, second_confidence : float64[n_points]
+        Probability of the best class, and of the second one if the best did not exist.
+    """
+
+    n_classes: int
+    assigned: NDArray[np.int32]
+    confidence: Floats
+    second: NDArray[np.int32]
+    second_confidence: Floats
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Points of each class."""
+        return np.bincount(self.assigned, minlength=self.n_classes)
+
+    @cached_property
+    def order(self) -> Ints:
+        """Points sorted by class, by number within a class."""
+        return np.argsort(self.assigned, kind="stable")
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """Class c owns ``order[offsets[c]:offsets[c + 1]]``."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def part(self, place: slice) -> Assignment:
+        """The same of some of the points."""
+        return Assignment(
+            self.n_classes,
+            self.assigned[place],
+            self.confidence[place],
+            self.second[place],
+            self.second_confidence[place],
+        )
+
+    def points_of(self, classes: Sequence[int]) -> Ints:
+        """Points assigned to any of the classes, class by class."""
+        if len(classes) == 1:
+            return self.order[self.offsets[classes[0]] : self.offsets[classes[0] + 1]]
+        return np.concatenate([self.order[self.offsets[c] : self.offsets[c + 1]] for c in classes])
+
+
+@dataclass(frozen=True)
+class Merges:
+    """The steps of L2H.
+
+    Attributes
+    ----------
+    pairs : int64[n_classes - 1, 2]
+        The group merged (the lowest scoring) and the one it joined; step t makes group ``n_classes + t``.
+    score : float64[n_classes - 1]
+        Score of the lowest-scoring group at each step.
+    share : float64[n_classes - 1]
+        Part of that group's reassigned probability that went to the group it joined (NaN: it had no points).
+    """
+
+    pairs: Ints
+    score: Floats
+    share: Floats
+
+
+class SecondLook(Protocol):
+    """What one merging of classes asks of the logits."""
+
+    def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
+        """Best class outside `classes` (ascending) of each of their points, and its probability among those outside.
+
+        The points are those assigned to the classes, class by class.
+        """
+        ...
+
+    def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
+        """For each class with points, the mean probability that its points give the classes without."""
+        ...
+
+
+class LogitRows(SecondLook, Protocol):
+    """Logits of points, wherever they are."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether every answer so far was exact."""
+        ...
+
+    @property
+    def n_estimated(self) -> int:
+        """Answers so far that were not exact."""
+        ...
+
+    @property
+    def n_kept(self) -> int:
+        """Numbers of each row from which answers that are not exact are estimated."""
+        ...
+
+    def scan(self, progress: ProgressCallback = silent) -> Assignment:
+        """Read every row for the first time; ValueError at a row that cannot be used."""
+        ...
+
+    def settle(
+        self, assignment: Assignment, merges: Merges, progress: ProgressCallback, *, every_group: bool
+    ) -> bool:
+        """Make the answers that `merges` needed exact, where they were estimated and that is possible.
+
+        Returns whether anything changed, so that the merging must be repeated. `every_group`: the merging asks about
+        all groups it makes, not only about those it chooses.
+        """
+        ...
+
+    def class_sums(self, assignment: Assignment, weights: Floats | None = None) -> Floats:
+        """Sum of the centered logits of each class's points: float64[n_classes, n_classes].
+
+        With weights each point counts that many times.
+        """
+        ...
