@@ -136,7 +136,7 @@ def draw(tree, kind, below, path):
     taxa = np.select([below[w] for w in ("bird", "dog", "clothing")], ["bird", "dog", "clothing"], "other")
     _, ax = plt.subplots(figsize=(9, 9))
     tree.plot(
-        "circular", ax=ax, colors=colors, strips={"taxa": taxa}, labels=False, scale="size", max_leaves=1000
+        "circular", ax=ax, classes=colors, metadata={"taxa": taxa}, names=False, scale="size", max_leaves=1000
     )
     ax.set_title("ImageNet classes by L2H, colored by WordNet")
     ax.figure.savefig(path, dpi=90, bbox_inches="tight")

@@ -68,7 +68,7 @@ def page_size(n):
         began = time.process_time()
         path = to_html(
             tree, Path(folder) / "t.html", names=[f"leaf number {k}" for k in range(n)],
-            labels=np.arange(n) * 12 // n, points=rng.normal(size=(n, 2)),
+            classes=np.arange(n) * 12 // n, points=rng.normal(size=(n, 2)),
         )  # fmt: skip
         return path.stat().st_size / 1e6, time.process_time() - began
 
@@ -85,7 +85,7 @@ def in_browser(n):
     """First picture and frames a second of a tree with n leaves, served locally."""
     tree = line_tree(n)
     began = time.process_time()
-    with explore(tree, open_browser=False, labels=np.arange(n) * 12 // n) as viewer, chromium() as driver:
+    with explore(tree, open_browser=False, classes=np.arange(n) * 12 // n) as viewer, chromium() as driver:
         found = {"server CPU s": time.process_time() - began}
         open_page(driver, viewer.url)
         found["first picture s (clock)"] = explorer(driver, "e.firstPaint / 1000")

@@ -16,8 +16,8 @@ wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 
 # %%
-# ``callback`` is called after every epoch; ``disk_frames`` keeps what it gets.
-frames = ab.view.disk_frames(labels=wine.target)
+# ``callback`` is called after every epoch; ``DiskFrames`` keeps what it gets.
+frames = ab.view.DiskFrames(classes=wine.target)
 model = ab.HypHC(n_clusters=3, max_epochs=30, callback=frames, random_state=0).fit(X)
 frames.figure(4)
 plt.show()

@@ -2,7 +2,7 @@
 Pictures of a tree
 ==================
 
-The same tree four ways, with a color strip, and beside a heat map of its data.
+The same tree four ways, with a color strip for the alcohol, and beside a heat map of its data.
 """
 
 from matplotlib import pyplot as plt
@@ -20,7 +20,12 @@ tree = ab.cluster(X, metric="euclidean", random_state=0)
 figure, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
 for ax, kind in zip(axes.flat, ["dendrogram", "circular", "disk", "icicle"], strict=True):
     tree.plot(
-        kind, ax=ax, colors=cultivar, strips={"cultivar": cultivar}, legend=kind == "circular", title=kind
+        kind,
+        ax=ax,
+        classes=cultivar,
+        metadata={"alcohol": wine.data[:, 0]},
+        legend=kind == "circular",
+        title=kind,
     )
 
 # %%
@@ -30,8 +35,9 @@ ab.view.clustermap(
     tree,
     ab.linkage(X.T, "average"),
     row_colors=cultivar,
-    col_labels=wine.feature_names,
+    col_names=wine.feature_names,
     cmap="RdBu_r",
+    robust=True,
     center=0,
 )
 plt.show()

@@ -40,7 +40,6 @@ NOT_YET = {
     "search",
     "similarity",
     "tree",
-    "view",
 }
 
 INSTEAD_OF = {

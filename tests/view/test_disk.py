@@ -5,7 +5,7 @@ import pytest
 
 import arbora as ab
 from arbora.hyperbolic.hyphc.decode import decode_circle
-from arbora.view.disk import disk_frames, node_points, tree_arcs
+from arbora.view.disk import DiskFrames, node_points, tree_arcs
 
 pytest.importorskip("matplotlib").use("Agg")
 
@@ -17,7 +17,7 @@ def fitted(frames, **options):
 
 
 def test_epochs_are_kept_drawn_and_saved(tmp_path):
-    frames = fitted(disk_frames(labels=np.arange(14) % 3, every=2))
+    frames = fitted(DiskFrames(classes=np.arange(14) % 3, every=2))
     assert [frame.epoch for frame in frames.frames] == [0, 2, 4]
     figure = frames.figure(n_frames=2)
     assert len(figure.axes) == 2
@@ -43,10 +43,10 @@ def test_inner_nodes_lie_at_their_ancestors_depth():
 
 def test_what_cannot_be_drawn_is_named():
     with pytest.raises(ValueError, match="every"):
-        disk_frames(every=0)
+        DiskFrames(every=0)
     with pytest.raises(ValueError, match="no frames"):
-        disk_frames().figure()
-    with pytest.raises(ValueError, match="labels"):
-        fitted(disk_frames(labels=[0, 1])).figure()
+        DiskFrames().figure()
+    with pytest.raises(ValueError, match="classes"):
+        fitted(DiskFrames(classes=[0, 1])).figure()
     with pytest.raises(ValueError, match="dimension"):
-        fitted(disk_frames(), dimension=3)
+        fitted(DiskFrames(), dimension=3)

@@ -35,7 +35,7 @@ def million():
     tree = line_tree(n)
     labels = np.arange(n) * 12 // n
     began = time.process_time()
-    with explore(tree, open_browser=False, labels=labels) as viewer, chromium() as browser:
+    with explore(tree, open_browser=False, classes=labels) as viewer, chromium() as browser:
         viewer.seconds = time.process_time() - began
         began = time.monotonic()
         open_page(browser, viewer.url)
@@ -110,7 +110,7 @@ def test_the_notebook_widget_runs_in_a_cell(million, tmp_path):
     from arbora.view import widget
     from arbora.view.bundle import script
 
-    shown = widget(line_tree(300), labels=np.arange(300) % 3)
+    shown = widget(line_tree(300), classes=np.arange(300) % 3)
     traits = {"_style": shown._style, "height": 500, "view": "disk", "selected": -1}
     module = script("widget") + "\nexport default { render: renderWidget };\n"
     page = tmp_path / "cell.html"

@@ -35,7 +35,7 @@ def embedded(page):
 def test_a_page_holds_the_whole_tree():
     tree = random_tree(60, np.random.default_rng(0), max_branching=4)
     labels = np.arange(60) % 3
-    facts, arrays = embedded(whole_page(Content(tree, labels=labels)))
+    facts, arrays = embedded(whole_page(Content(tree, classes=labels)))
     assert facts["nLeaves"] == 60
     assert sorted(arrays["id"].tolist()) == list(range(tree.n_nodes))
     assert arrays["leaves0"].tolist() == labels[tree.leaf_order].tolist()
@@ -68,7 +68,7 @@ def test_fifty_thousand_leaves_fit_in_fifteen_megabytes(tmp_path):
     tree = line_tree(50_000)
     names = [f"a leaf with a usual name, number {k}" for k in range(50_000)]
     path = to_html(
-        tree, tmp_path / "t.html", names=names, labels=np.arange(50_000) % 17,
+        tree, tmp_path / "t.html", names=names, classes=np.arange(50_000) % 17,
         metadata={"value": np.random.default_rng(0).random(50_000)},
         points=np.random.default_rng(1).random((50_000, 2)),
     )  # fmt: skip
@@ -92,7 +92,7 @@ def test_writing_again_replaces_the_page_and_leaves_nothing_behind(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"labels": [1, 2]}, "one value a leaf"),
+        ({"classes": [1, 2]}, "one value per leaf"),
         ({"names": ["a"]}, "names must hold"),
         ({"points": np.zeros((3, 3))}, "two columns"),
         ({"points": [[0, np.nan]] * 3}, "finite"),
@@ -100,7 +100,7 @@ def test_writing_again_replaces_the_page_and_leaves_nothing_behind(tmp_path):
         ({"images": np.zeros((3, 400, 4))}, "256"),
         ({"texts": "abc"}, "texts must hold"),
         ({"compare": Tree.from_newick("(a,b);")}, r"same leaves.*only in other"),
-        ({"color": "none"}, "color must be a column"),
+        ({"colors": "none"}, "title of a column"),
         ({"metadata": [1, 2, 3]}, "metadata must"),
     ],
 )
@@ -198,9 +198,40 @@ def test_the_first_ten_colors_differ_for_color_blind_readers(colors, kind):
 
 
 def test_facts_are_plain_json():
-    facts, _ = embedded(whole_page(Content(Tree.from_newick("((a:1,b:1):1,c:2);"), labels=["x", None, "y"])))
+    facts, _ = embedded(whole_page(Content(Tree.from_newick("((a:1,b:1):1,c:2);"), classes=["x", None, "y"])))
     json.dumps(facts, allow_nan=False)
     assert facts["columns"][0]["categories"] == ["x", "y"]
+
+
+def test_huge_heights_reach_the_page_as_finite_numbers():
+    tree = Tree.from_newick("((a,b),c);").replace(height=[0, 0, 0, 1e300, 1.7e308])
+    _, arrays = embedded(whole_page(Content(tree)))
+    assert np.isfinite(arrays["height"]).all()
+    assert np.isfinite(arrays["y"]).all()
+    assert arrays["height"].max() == 1.7e308
+
+
+def test_labels_is_no_argument_any_more(tmp_path):
+    with pytest.raises(TypeError, match="labels"):
+        Tree.from_newick("((a,b),c);").to_html(tmp_path / "t.html", labels=[1, 2, 3])
+
+
+def test_colors_are_a_title_or_values():
+    tree = Tree.from_newick("((a,b),(c,d));")
+    assert Content(tree, metadata={"x": [1.5, 2, 3, 4], "y": list("aabb")}, colors="y").color == "y"
+    content = Content(tree, classes=list("aabb"), colors=[1.5, 2.5, 3.5, 4.5])
+    assert content.color == "colors"
+    assert content.column("colors").kind == "number"
+    assert Content(tree, classes=list("aabb"), colors="cut").color == "cut"
+
+
+def test_trees_of_other_leaves_are_not_compared():
+    tree, other = Tree.from_newick("((a,b),(c,d));"), Tree.from_newick("((a,b),(c,e));")
+    with pytest.raises(ValueError, match="only in the tree: 'e'"):
+        Content(tree, compare=other)
+    twice = Tree.from_newick("((a,a),(c,d));")
+    with pytest.raises(ValueError, match="names repeat"):
+        Content(twice, compare=Tree.from_newick("((c,a),(a,d));"))
 
 
 def test_no_public_name_is_also_a_module():

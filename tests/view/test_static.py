@@ -51,7 +51,7 @@ def test_every_kind_draws_every_branch(kind):
 @pytest.mark.parametrize("orientation", ["left", "top"])
 def test_labels_of_straight_pictures_do_not_overlap(iris, kind, orientation):
     tree, species = iris
-    ax = tree.plot(kind, colors=species, orientation=orientation)
+    ax = tree.plot(kind, classes=species, orientation=orientation)
     ax.figure.canvas.draw()
     found = boxes(ax)
     assert len(found) > 20
@@ -105,7 +105,7 @@ def test_colors_follow_the_majority(iris):
 
 def test_cluster_colors_are_those_of_the_cut(iris):
     tree, _ = iris
-    ax = tree.plot("icicle", n_clusters=3, labels=False)
+    ax = tree.plot("icicle", n_clusters=3, names=False)
     colors = {tuple(color) for color in ax.collections[0].get_facecolor()}
     assert len(colors) == 4  # three clusters and the gray above them
 
@@ -116,7 +116,9 @@ def test_strips_and_support_are_drawn(iris):
     support[tree.n_leaves :] = 0.9
     tree = tree.replace(support=support)
     for kind in KINDS:
-        ax = tree.plot(kind, labels=False, support=True, strips={"species": species, "row": np.arange(150.0)})
+        ax = tree.plot(
+            kind, names=False, support=True, metadata={"species": species, "row": np.arange(150.0)}
+        )
         assert any(text.get_text() == "90" for text in ax.texts)
         assert sum(isinstance(c, PolyCollection) for c in ax.collections) >= 2
 
@@ -124,7 +126,7 @@ def test_strips_and_support_are_drawn(iris):
 def test_support_values_do_not_overlap(iris):
     tree, _ = iris
     support = np.linspace(0, 1, tree.n_nodes)
-    ax = tree.replace(support=support).plot(support=True, labels=False)
+    ax = tree.replace(support=support).plot(support=True, names=False)
     ax.figure.canvas.draw()
     for (_, a), (_, b) in itertools.combinations(boxes(ax), 2):
         assert not a.overlaps(b)
@@ -162,8 +164,8 @@ def test_pictures_are_saved_in_every_format(iris, tmp_path):
         ({"kind": "cube"}, "kind must be"),
         ({"orientation": "up"}, "orientation must be"),
         ({"max_leaves": 1}, "max_leaves must be"),
-        ({"labels": ["a"]}, "labels must hold"),
-        ({"colors": [1, 2]}, "one value a leaf"),
+        ({"names": ["a"]}, "names must hold"),
+        ({"colors": [1, 2]}, "one value per leaf"),
         ({"colors": [1, 2, 3], "n_clusters": 2}, "not both"),
         ({"support": True}, "support values"),
         ({"scale": "width"}, "scale must be"),
@@ -172,6 +174,93 @@ def test_pictures_are_saved_in_every_format(iris, tmp_path):
 def test_wrong_options_are_named(options, words):
     with pytest.raises(ValueError, match=words):
         Tree.from_newick("((a,b),c);").plot(**options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_legends_and_color_bars_cover_no_name(iris, kind):
+    tree, species = iris
+    long = [f"{name} with a rather long name" for name in tree.name[:150]]
+    ax = tree.plot(kind, names=long, classes={"species": species}, metadata={"row": np.arange(150.0)})
+    ax.figure.canvas.draw()
+    renderer = ax.figure.canvas.get_renderer()
+    outside = [ax.get_legend().get_window_extent(renderer)]
+    outside += [child.get_tightbbox(renderer) for child in ax.child_axes]
+    assert len(outside) == 2
+    for _, box in boxes(ax):
+        assert not any(box.overlaps(other) for other in outside)
+
+
+def test_numbers_and_dates_have_a_color_bar(iris):
+    tree, _ = iris
+    dates = np.datetime64("2020-01-01") + np.arange(150)
+    ax = tree.plot(names=False, colors=np.arange(150.0), metadata={"day": dates})
+    ax.figure.canvas.draw()
+    assert [bar.get_title(loc="left") for bar in ax.child_axes] == ["colors", "day"]
+    assert any(label.get_text().startswith("2020-") for label in ax.child_axes[1].get_yticklabels())
+
+
+def test_no_color_means_two_things(iris):
+    tree, species = iris
+    other = np.array(["left", "right"])[np.arange(150) % 2]
+    ax = tree.plot(names=False, classes={"species": species}, metadata={"side": other, "again": species})
+    marks = {handle.get_label(): handle.get_color() for handle in ax.get_legend().legend_handles}
+    assert len({marks[name] for name in ("setosa", "versicolor", "virginica", "left", "right")}) == 5
+
+
+def test_clusters_have_a_legend_and_classes_become_a_strip(iris):
+    tree, species = iris
+    ax = tree.plot(names=False, n_clusters=3, classes={"species": species})
+    sizes = np.bincount(tree.cut(n_clusters=3))
+    found = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert found[:3] == [f"cluster {k} ({size})" for k, size in enumerate(sizes)]
+    assert "setosa" in found
+
+
+def test_the_axis_says_what_lengths_mean(iris):
+    tree, _ = iris
+    assert tree.plot(names=False, scale="height").get_xlabel() == "height"
+    assert tree.plot(names=False, scale="size").get_xlabel() == "leaves below (log)"
+    assert tree.plot(names=False, scale="depth", orientation="top").get_ylabel() == "depth"
+
+
+def test_a_hundred_names_are_all_written():
+    tree = random_tree(100, np.random.default_rng(0))
+    tree = tree.replace(name=[f"class number {k}" for k in range(100)])
+    for kind in ("dendrogram", "circular"):
+        ax = tree.plot(kind)
+        assert sum(text.get_text().startswith("class") for text in ax.texts) == 100
+
+
+def test_long_names_leave_the_circle_half_of_the_picture():
+    tree = random_tree(80, np.random.default_rng(0))
+    tree = tree.replace(name=[f"a topic with a long name, number {k}" for k in range(80)])
+    ax = tree.plot("circular")
+    assert 2 / np.diff(ax.get_xlim())[0] > 0.4
+
+
+def test_names_of_internal_nodes_are_written():
+    tree = random_tree(40, np.random.default_rng(0)).taxonomy([3, 9])
+    names = [f"leaf {k}" for k in range(40)] + [f"topic {k}" for k in range(40, tree.n_nodes)]
+    for kind in KINDS:
+        ax = tree.replace(name=names).plot(kind)
+        assert any(text.get_text().startswith("topic") for text in ax.texts), kind
+
+
+def test_the_heat_map_explains_its_strips_and_clips_its_scale(iris):
+    data = load_iris().data.copy()
+    data[0, 0] = 1e6
+    tree, species = iris
+    columns = Tree.from_linkage(linkage(data.T, "average"))
+    figure = clustermap(data, tree, columns, row_colors=species, robust=True)
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()][1:] == sorted(set(species))
+    assert figure.axes[0].images[0].get_clim()[1] < 10
+    assert clustermap(data, vmin=-1, vmax=2).axes[0].images[0].get_clim() == (-1, 2)
+    scored = clustermap(data, z_score="columns").axes[0].images[0].get_array()
+    assert np.allclose(scored.mean(axis=0), 0)
+    with pytest.raises(ValueError, match="vmin must not exceed"):
+        clustermap(data, vmin=3, vmax=2)
+    with pytest.raises(ValueError, match="Pass row_tree"):
+        clustermap(data, row_colors=species)
 
 
 def test_one_leaf_and_two_leaves_are_drawn():
@@ -195,7 +284,7 @@ def test_the_heat_map_orders_rows_and_columns_by_their_trees(iris):
     data = load_iris().data
     tree, species = iris
     columns = Tree.from_linkage(linkage(data.T, "average"))
-    figure = clustermap(data, tree, columns, row_colors=species, col_labels=load_iris().feature_names)
+    figure = clustermap(data, tree, columns, row_colors=species, col_names=load_iris().feature_names)
     image = figure.axes[0].images[0].get_array()
     assert np.array_equal(image, data[np.ix_(tree.leaf_order, columns.leaf_order)])
     assert len(figure.axes) == 5

@@ -13,7 +13,7 @@ from arbora.view import widget  # noqa: E402
 
 def test_a_small_tree_travels_whole():
     shown = widget(
-        random_tree(30, np.random.default_rng(0)), labels=np.arange(30) % 3, view="disk", height=400
+        random_tree(30, np.random.default_rng(0)), classes=np.arange(30) % 3, view="disk", height=400
     )
     assert len(shown._data) > 100
     assert shown.view == "disk"

@@ -58,7 +58,9 @@ def page_content(tree: Tree, data: Data | None) -> dict[str, Any]:
     content: dict[str, Any] = {}
     metadata = dict(data.metadata)
     if data.labels is not None:
-        metadata = {str(data.label_name or "label"): data.labels, **metadata}
+        title = str(data.label_name or "label")
+        metadata.pop(title, None)
+        content["classes"] = {title: data.labels}
     if metadata:
         content["metadata"] = metadata
     if data.names is not None:

@@ -81,14 +81,14 @@ def _write(folder: Path, tree: Tree, ward: Tree, digits: Any) -> Path:
     write_tree(tree, str(folder / "tree.nwk"))
     write_tree(tree, str(folder / "tree.npz"))
     picture = folder / "tree.png"
-    write_bytes(picture, picture_bytes(tree, picture, kind="circular", colors=digits.target, labels=False))
+    write_bytes(picture, picture_bytes(tree, picture, kind="circular", classes=digits.target, names=False))
     page = folder / "digits.html"
     with writing(page):
         to_html(
             tree,
             page,
             title="Handwritten digits",
-            labels=digits.target,
+            classes={"digit": digits.target},
             images=255 - np.round(digits.images * (255 / 16)).astype(np.uint8),
             features=digits.data,
             metadata={"ink": digits.data.mean(axis=1)},

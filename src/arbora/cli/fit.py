@@ -18,7 +18,7 @@ from arbora.cli.reading import Data, read_data
 from arbora.cli.refine import refine_tree
 from arbora.cli.score import scores_of
 from arbora.cli.single_cell import write_scanpy_entries
-from arbora.cli.writing import check_writable, tree_format, write_bytes, write_json, write_tree
+from arbora.cli.writing import check_writable, tree_format, write_bytes, write_json, write_tree, writing
 from arbora.tree import Tree
 
 
@@ -104,7 +104,7 @@ def _write(tree: Tree, data: Data, out: Path | None, html: Path | None, picture:
     content = page_content(tree, data)
     if html is not None:
         from arbora.view.content import Content
-        from arbora.view.page import MOST_LEAVES_IN_PAGE, whole_page
+        from arbora.view.page import MOST_LEAVES_IN_PAGE, write_page
 
         if tree.n_leaves > MOST_LEAVES_IN_PAGE:
             raise Unusable(
@@ -112,12 +112,13 @@ def _write(tree: Tree, data: Data, out: Path | None, html: Path | None, picture:
                 "The tree is written; look at it with: arbora show TREE"
             )
         title = f"{Path(data.source).name}: {tree.n_leaves:,} leaves"
-        write_bytes(html, whole_page(Content(tree, title=title, **content)).encode("utf-8"))
+        with writing(html):
+            write_page(Content(tree, title=title, **content), html)
     if picture is not None:
         from arbora.cli.plot import picture_bytes
 
         labels = data.labels if data.n_points == tree.n_leaves else None
-        write_bytes(picture, picture_bytes(tree, picture, colors=labels))
+        write_bytes(picture, picture_bytes(tree, picture, classes=labels))
 
 
 def _facts(

@@ -35,13 +35,13 @@ def run_plot(
     check_writable(out)
     tree = read_tree(tree_source, ReadOptions(delimiter=reading.get("delimiter")))
     data = data_for_tree(tree, source, options_for(reading.pop("format"), **reading))
-    colors = None if data is None or clusters is not None else data.labels
+    classes = None if data is None or data.labels is None else {str(data.label_name or "label"): data.labels}
     tree = named(tree, None if data is None else data.names)
     drawn = picture_bytes(
         tree,
         out,
         kind=kind,
-        colors=colors,
+        classes=classes,
         n_clusters=clusters,
         support=support,
         max_leaves=max_leaves,

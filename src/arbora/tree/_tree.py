@@ -13,9 +13,17 @@ from arbora._base.types import Floats, Ints, Objective, PathLike
 from arbora.tree._arrays import TreeArrays
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Literal, Unpack
+
+    from anywidget import AnyWidget
+    from matplotlib.axes import Axes
 
     from arbora.tree.cutting import Criterion, Exact, Level
+    from arbora.view.content import Columns
+    from arbora.view.layout import Scale
+    from arbora.view.page import View
+    from arbora.view.picture import Kind, Orientation
+    from arbora.view.server import Viewer
 
 # Methods import what they need when they are called: a tree alone loads neither SciPy nor the formats.
 
@@ -371,14 +379,102 @@ class Tree(TreeArrays):
 
     # ---- pictures (see arbora.view, a layer above: hence by name) ----------------------------------------
 
-    def plot(self, kind: str = "dendrogram", **options: Any) -> Any:
-        """Draw with matplotlib; see `arbora.view.plot`."""
-        return import_module("arbora.view").plot(self, kind, **options)
+    def plot(
+        self,
+        kind: Kind = "dendrogram",
+        *,
+        ax: Axes | None = None,
+        names: bool | Iterable[Any] | None = None,
+        classes: Columns | None = None,
+        metadata: Columns | None = None,
+        colors: str | ArrayLike | None = None,
+        n_clusters: int | None = None,
+        support: bool = False,
+        scale: Scale | Literal["auto"] = "auto",
+        orientation: Orientation = "left",
+        max_leaves: int = 600,
+        line_width: float | None = None,
+        legend: bool = True,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw with matplotlib; see `arbora.view.plot` for every parameter.
 
-    def explore(self, **options: Any) -> Any:
-        """Open the explorer page; see `arbora.view.explore`."""
-        return import_module("arbora.view").explore(self, **options)
+        Examples
+        --------
+        >>> from arbora import Tree
+        >>> ax = Tree.from_newick("((ant:1,bee:1):2,(cat:2,dog:2):1);").plot(classes=["insect"] * 2 + ["pet"] * 2)
+        >>> [text.get_text() for text in ax.texts]
+        ['ant', 'bee', 'cat', 'dog']
+        """
+        axes: Axes = import_module("arbora.view").plot(
+            self, kind, ax=ax, names=names, classes=classes, metadata=metadata, colors=colors, n_clusters=n_clusters,
+            support=support, scale=scale, orientation=orientation, max_leaves=max_leaves, line_width=line_width,
+            legend=legend, title=title,
+        )  # fmt: skip
+        return axes
 
-    def to_html(self, path: PathLike, **options: Any) -> Any:
-        """Write the explorer as one self-contained page; see `arbora.view.to_html`."""
-        return import_module("arbora.view").to_html(self, path, **options)
+    def explore(
+        self,
+        *,
+        view: View = "circular",
+        names: Iterable[Any] | None = None,
+        classes: Columns | None = None,
+        metadata: Columns | None = None,
+        colors: str | ArrayLike | None = None,
+        texts: Iterable[Any] | None = None,
+        images: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+        points: ArrayLike | None = None,
+        compare: Tree | None = None,
+        title: str | None = None,
+        port: int = 0,
+        open_browser: bool = True,
+        block: bool = False,
+    ) -> Viewer | AnyWidget:
+        """Open the explorer page, or a widget in a notebook; see `arbora.view.explore` for every parameter.
+
+        Examples
+        --------
+        >>> from arbora import Tree
+        >>> with Tree.from_newick("((a,b),c);").explore(open_browser=False) as viewer:
+        ...     viewer.url.startswith("http://127.0.0.1:")
+        True
+        """
+        viewer: Viewer | AnyWidget = import_module("arbora.view").explore(
+            self, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
+            features=features, points=points, compare=compare, title=title, port=port, open_browser=open_browser,
+            block=block,
+        )  # fmt: skip
+        return viewer
+
+    def to_html(
+        self,
+        path: PathLike,
+        *,
+        view: View = "circular",
+        names: Iterable[Any] | None = None,
+        classes: Columns | None = None,
+        metadata: Columns | None = None,
+        colors: str | ArrayLike | None = None,
+        texts: Iterable[Any] | None = None,
+        images: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+        points: ArrayLike | None = None,
+        compare: Tree | None = None,
+        title: str | None = None,
+    ) -> Path:
+        """Write the explorer as one self-contained page; see `arbora.view.explore` for every parameter.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from arbora import Tree
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Tree.from_newick("((a,b),c);").to_html(f"{folder}/tree.html", classes={"kind": [1, 1, 2]}).name
+        'tree.html'
+        """
+        written: Path = import_module("arbora.view").to_html(
+            self, path, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts,
+            images=images, features=features, points=points, compare=compare, title=title,
+        )  # fmt: skip
+        return written

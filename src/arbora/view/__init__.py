@@ -1,4 +1,4 @@
-"""Looking at trees: layouts, static pictures, and the explorer page.
+"""Trees to see: layouts, static pictures, and the explorer page.
 
 Names load on first use: pictures need matplotlib, the explorer starlette and uvicorn, the widget anywidget.
 """
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
+    "DiskFrames": "arbora.view.disk",
     "Layout": "arbora.view.layout",
     "clustermap": "arbora.view.heatmap",
-    "disk_frames": "arbora.view.disk",
     "explore": "arbora.view.server",
     "plot": "arbora.view.static",
     "plot_cost_history": "arbora.view.curves",
@@ -26,7 +26,7 @@ __all__ = sorted(_HOME_OF_NAME)
 if TYPE_CHECKING:
     from arbora.view.curves import plot_cost_history as plot_cost_history
     from arbora.view.curves import plot_levels as plot_levels
-    from arbora.view.disk import disk_frames as disk_frames
+    from arbora.view.disk import DiskFrames as DiskFrames
     from arbora.view.heatmap import clustermap as clustermap
     from arbora.view.layout import Layout as Layout
     from arbora.view.notebook import widget as widget

@@ -1,22 +1,29 @@
-"""What an explorer page can show: a tree with names, metadata, images, texts, points and a second tree."""
+"""What an explorer page can show: a tree with names, classes, metadata, images, texts, points and a second tree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
-from arbora.view.columns import Column, read_columns
+from arbora.view import palette
+from arbora.view.columns import Column, compact, read_column, read_columns
+from arbora.view.inputs import checked_images, checked_names, checked_rows, checked_texts
 from arbora.view.layout import Layout
+from arbora.view.scores import splits_for
 from arbora.view.tangle import crossings, face_to_face
 from arbora.view.words import WordCounts
 
 N_EXEMPLARS = 12
+# A mapping of titles to values, a data frame, or (classes only) one array.
+Columns = Mapping[str, Any] | ArrayLike | Any
+_MOST_LEVELS = 12
+_MOST_SUGGESTED = 200
 
 
 class Content:
@@ -25,25 +32,26 @@ class Content:
     Parameters
     ----------
     tree : Tree
-    labels : array-like of shape (n_leaves,), optional
-        Classes of the leaves: colors, purity and the scores of a cut.
-    metadata : mapping or data frame, optional
-        More columns, by name.
     names : sequence of str, optional
         Names of the leaves; by default the tree's own.
-    images : array-like of shape (n_leaves, h, w) or (n_leaves, h, w, 3), optional
-        Small pictures shown as exemplars of a node; uint8, or floats that are scaled to their range.
+    classes : array-like of shape (n_leaves,), mapping or data frame, optional
+        Known classes: colors, purity and the scores of a cut. A mapping gives several, by title.
+    metadata : mapping or data frame, optional
+        More columns, by title. Numbers, dates and durations get a scale; text, booleans and codes (integers that
+        are all of 0..m-1 or 1..m, at most 40) are categories; text that is nearly always different is shown as text.
+    colors : str or array-like of shape (n_leaves,), optional
+        What to color by at first: the title of a column, or values. By default the first column, or the cut.
     texts : sequence of str, optional
-        A text a leaf; a node shows its top words.
-    points : array-like of shape (n_leaves, 2), optional
-        The linked scatter; by default the first two principal axes of `features`.
+        One text per leaf; a leaf shows its text, a node its top words.
+    images : array-like of shape (n_leaves, h, w) or (n_leaves, h, w, 3), optional
+        Thumbnails, shown with leaves and as exemplars of a node; uint8, or numbers that are scaled to their range.
     features : array-like of shape (n_leaves, d), optional
         The data behind the tree: picks exemplars (nearest the mean) and places the scatter.
+    points : array-like of shape (n_leaves, 2), optional
+        The linked scatter; by default the first two principal axes of `features`.
     compare : Tree, optional
         A second tree over the same leaves, for the tanglegram. Siblings of both are then drawn in the order that
         makes the fewest lines cross.
-    color : str, optional
-        Column to color by at first; by default the first column, or the cut.
     title : str, optional
     """
 
@@ -51,36 +59,38 @@ class Content:
         self,
         tree: Tree,
         *,
-        labels: Any = None,
-        metadata: Any = None,
-        names: Sequence[str] | None = None,
-        images: Any = None,
-        texts: Sequence[str] | None = None,
-        points: Any = None,
-        features: Any = None,
+        names: Iterable[Any] | None = None,
+        classes: Columns | None = None,
+        metadata: Columns | None = None,
+        colors: str | ArrayLike | None = None,
+        texts: Iterable[Any] | None = None,
+        images: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+        points: ArrayLike | None = None,
         compare: Tree | None = None,
-        color: str | None = None,
         title: str | None = None,
     ) -> None:
         if not isinstance(tree, Tree):
             raise TypeError(f"tree must be an arbora.Tree. Got {type(tree).__name__}.")
-        self.names = None if names is None else _checked_names(names, tree)
+        self.names = None if names is None else checked_names(names, tree.n_leaves)
         self.tree, self.compare, self.crossings_before = tree, None, 0
         if compare is not None:
-            matched = _matched(tree, compare, self.names)
-            self.crossings_before = crossings(tree, matched)
-            self.tree, self.compare = face_to_face(tree, matched)
+            other = _matched(tree, compare, self.names)
+            self.crossings_before = crossings(tree, other)
+            self.tree, self.compare = face_to_face(tree, other)
             tree = self.tree
         self.layout = Layout(tree)
-        self.title = f"Tree of {tree.n_leaves:,} leaves" if title is None else str(title)
-        self.columns = read_columns(tree, metadata, labels)
-        self.images = None if images is None else _checked_images(images, tree.n_leaves)
-        self.words = None if texts is None else WordCounts(texts, tree)
-        self.features = None if features is None else _checked_rows(features, tree.n_leaves, "features")
+        plural = "leaf" if tree.n_leaves == 1 else "leaves"
+        self.title = f"Tree of {tree.n_leaves:,} {plural}" if title is None else str(title)
+        self.columns = read_columns(tree, classes, metadata)
+        self.color = self._checked_colors(colors)
+        self.images = None if images is None else checked_images(images, tree.n_leaves)
+        self.texts = None if texts is None else checked_texts(texts, tree.n_leaves)
+        self.words = None if self.texts is None else WordCounts(self.texts, tree)
+        self.features = None if features is None else checked_rows(features, tree.n_leaves, "features")
         self.points = self._placed_points(points)
-        if color is not None and color not in [column.name for column in self.columns]:
-            raise ValueError(f"color must be a column: {[c.name for c in self.columns]}. Got {color!r}.")
-        self.color = color
+
+    # ---- columns and names -------------------------------------------------------------------------------
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -89,20 +99,31 @@ class Content:
                 return column
         raise ValueError(f"No column {name!r}. There are {[column.name for column in self.columns]}.")
 
+    def colorable(self, name: str) -> Column:
+        """The column of this name, if it can be colored by."""
+        column = self.column(name)
+        if column.kind == "text":
+            raise ValueError(f"Column {name!r} is text to read; it cannot be colored by.")
+        return column
+
     def leaf_name(self, leaf: int) -> str:
         """Name of a leaf, or its number."""
         return self.names[leaf] if self.names is not None else self.tree.label(leaf)
 
     def node_name(self, node: int) -> str:
-        """Name of any node; '' for an internal node without one."""
+        """Name of any node: its own, or the top words of its texts, or "" for an internal node without either."""
         if node < self.tree.n_leaves:
             return self.leaf_name(node)
-        return "" if self.tree.name is None else str(self.tree.name[node])
+        own = "" if self.tree.name is None else str(self.tree.name[node])
+        return own if own or self.words is None else self.words.title(node)
 
     @cached_property
-    def folded_names(self) -> NDArray[Any]:
-        """Leaf names in lower case, for the search."""
-        return np.array([self.leaf_name(leaf).casefold() for leaf in range(self.tree.n_leaves)], dtype=object)
+    def inner_names(self) -> dict[int, str]:
+        """Names that the tree gives its internal nodes."""
+        tree = self.tree
+        if tree.name is None:
+            return {}
+        return {v: str(tree.name[v]) for v in range(tree.n_leaves, tree.n_nodes) if tree.name[v]}
 
     @cached_property
     def exemplars(self) -> NDArray[np.int64]:
@@ -124,65 +145,121 @@ class Content:
         place = np.minimum(tree.leaf_start[:, None] + offset, tree.n_leaves - 1)
         return np.where(step < count[:, None], tree.leaf_order[place], -1)
 
-    def _placed_points(self, points: Any) -> NDArray[np.float64] | None:
+    # ---- what a page receives ----------------------------------------------------------------------------
+
+    @cached_property
+    def node_arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays of the page, by node number."""
+        tree, layout = self.tree, self.layout
+        wide = np.float64 if tree.n_leaves > 100_000 else np.float32
+        arrays = {
+            "start": tree.leaf_start.astype(np.int32),
+            "size": tree.sizes.astype(np.int32),
+            "x": layout.center.astype(wide),
+            "y": layout.along("height" if tree.height is not None else "size").astype(np.float32),
+            "rank": layout.split_rank.astype(np.int32),
+            "deep": layout.deepest.astype(np.int32),
+            "rho": layout.disk_radius.astype(np.float32),
+        }
+        for side, values in zip(("x0", "y0", "x1", "y1"), layout.rectangles.T, strict=True):
+            arrays[side] = values.astype(np.float32)
+        if tree.height is not None:
+            arrays["height"] = compact(tree.height)
+        if tree.support is not None:
+            arrays["support"] = compact(tree.support)
+        return arrays
+
+    def facts(self) -> dict[str, Any]:
+        """What a page must know before anything else."""
+        tree = self.tree
+        return {
+            "title": self.title,
+            "nLeaves": tree.n_leaves,
+            "nNodes": tree.n_nodes,
+            "maxDepth": int(tree.depths.max()),
+            "leafRho": float(self.layout.disk_radius[0]),
+            "hasHeight": tree.height is not None,
+            "scale": self.layout.readable_scale(),
+            "hasNames": self.names is not None or tree.name is not None,
+            "hasInnerNames": self.words is not None or bool(self.inner_names),
+            "hasTexts": self.texts is not None,
+            "hasPoints": self.points is not None,
+            "hasTangle": self.compare is not None,
+            "columns": [column.facts() for column in self.columns],
+            "color": self.color,
+            "image": None if self.images is None else list(self.images.shape[1:]),
+            "reachable": self._reachable(),
+            "levels": [[k, splits_for(self.layout, k)] for k in self.levels],
+            "isTaxonomy": self._is_taxonomy,
+            "palette": palette.for_page(),
+        }
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """Numbers of clusters worth stopping at: the levels of a taxonomy, or the cuts `Tree.levels` proposes."""
+        tree = self.tree
+        if self._is_taxonomy:
+            counts = np.bincount(tree.depths[tree.n_leaves :])[1:]
+            return [int(k) for k in np.unique(counts) if 1 < k < tree.n_leaves]
+        if tree.n_leaves < 8:
+            return []
+        most = min(tree.n_leaves // 3, _MOST_SUGGESTED)
+        return [level.n_clusters for level in tree.levels(5, max_clusters=most)]
+
+    @cached_property
+    def _is_taxonomy(self) -> bool:
+        """Whether all leaves lie at one depth, a few levels below the root."""
+        depths = self.tree.depths[: self.tree.n_leaves]
+        return bool(2 <= depths[0] <= _MOST_LEVELS and (depths == depths[0]).all() and self.tree.n_leaves > 4)
+
+    def _reachable(self) -> list[int] | None:
+        """Numbers of clusters a cut can give; None where all are (a binary tree)."""
+        after = self.layout.clusters_after
+        if len(after) == 0 or after[-1] == len(after) + 1:
+            return None
+        return [1, *(k for k in np.unique(after[:2000]).tolist() if k > 1)]
+
+    # ---- checks ------------------------------------------------------------------------------------------
+
+    def _checked_colors(self, colors: str | ArrayLike | None) -> str | None:
+        if colors is None:
+            return next((column.name for column in self.columns if column.kind != "text"), None)
+        if not isinstance(colors, str):
+            self.columns.insert(0, read_column(self.tree, "colors", colors))
+            colors = "colors"
+        titles = [column.name for column in self.columns if column.kind != "text"]
+        if colors != "cut" and colors not in titles:
+            raise ValueError(
+                f"colors must be values, 'cut' or the title of a column: {titles}. Got {colors!r}."
+            )
+        return colors
+
+    def _placed_points(self, points: ArrayLike | None) -> NDArray[np.float64] | None:
         if points is not None:
-            points = _checked_rows(points, self.tree.n_leaves, "points")
-            if points.shape[1] != 2:
-                raise ValueError(f"points must have two columns. Got shape {points.shape}.")
-            return points
+            rows = checked_rows(points, self.tree.n_leaves, "points")
+            if rows.shape[1] != 2:
+                raise ValueError(f"points must have two columns. Got shape {rows.shape}.")
+            return rows
         if self.features is None or self.features.shape[1] < 2 or self.tree.n_leaves < 3:
             return None
         return principal_plane(self.features)
 
 
-def _checked_names(names: Sequence[str], tree: Tree) -> list[str]:
-    if isinstance(names, str) or len(names) != tree.n_leaves:
-        raise ValueError(f"names must hold one name a leaf ({tree.n_leaves}). Got {len(names)}.")
-    return [str(name) for name in names]
-
-
-def principal_plane(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first two principal axes, from the d x d covariance; the sign is that of the largest loading."""
-    centered = features - features.mean(axis=0)
-    _, vectors = np.linalg.eigh(centered.T @ centered)
-    axes = vectors[:, -1:-3:-1]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])
-    return centered @ axes
-
-
-def _checked_rows(values: Any, n_leaves: int, argument: str) -> NDArray[np.float64]:
-    if hasattr(values, "toarray"):
-        values = values.toarray()
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if array.ndim != 2 or len(array) != n_leaves:
-        raise ValueError(f"{argument} must have one row a leaf, shape ({n_leaves}, ...). Got {array.shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"{argument} must be finite. Row {int(np.argmin(np.isfinite(array).all(axis=1)))} is not."
-        )
-    return array
-
-
-def _checked_images(images: Any, n_leaves: int) -> NDArray[np.uint8]:
-    array = np.asarray(images)
-    if array.ndim not in (3, 4) or len(array) != n_leaves or (array.ndim == 4 and array.shape[3] != 3):
-        raise ValueError(
-            f"images must have shape ({n_leaves}, h, w) or ({n_leaves}, h, w, 3). Got {array.shape}."
-        )
-    if max(array.shape[1:3]) > 256:
-        raise ValueError(
-            f"images must be at most 256 pixels a side: they are thumbnails. Got {array.shape[1:3]}."
-        )
-    if array.dtype == np.uint8:
-        return array
-    low, high = float(array.min()), float(array.max())
-    return np.round((array - low) * (255 / max(high - low, 1e-300))).astype(np.uint8)
-
-
-def _matched(tree: Tree, compare: Tree, names: Sequence[str] | None) -> Tree:
+def _matched(tree: Tree, compare: Tree, names: list[str] | None) -> Tree:
     """The second tree with leaves numbered like the first; `names` are those of a tree without its own."""
     if not isinstance(compare, Tree):
         raise TypeError(f"compare must be an arbora.Tree. Got {type(compare).__name__}.")
     if tree.name is None and names is not None and compare.name is not None:
         return compare.matched_to(names).replace(name=None)
     return compare.matched_to(tree)
+
+
+def principal_plane(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first two principal axes, from the d x d covariance; the sign is that of the largest loading."""
+    # scaled first: squares of huge numbers overflow
+    features = features / max(float(np.abs(features).max()), 1e-300)
+    centered = features - features.mean(axis=0)
+    _, vectors = np.linalg.eigh(centered.T @ centered)
+    axes = vectors[:, -1:-3:-1]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])
+    return centered @ axes

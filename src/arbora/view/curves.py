@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.params import check_whole
 from arbora.tree import Tree
 from arbora.view import palette
 from arbora.view.columns import read_column
 from arbora.view.layout import Layout
+from arbora.view.picture import STYLE, pyplot
 from arbora.view.scores import cluster_nodes, describe_cut
-from arbora.view.static import STYLE, _pyplot
 
 
 def plot_cost_history(history: Any, *, ax: Any = None, label: str = "cost", best: bool = True) -> Any:
@@ -40,8 +41,8 @@ def plot_cost_history(history: Any, *, ax: Any = None, label: str = "cost", best
     2
     """
     curves = _read_curves(history)
-    with _pyplot().rc_context(STYLE):
-        ax = _pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot() if ax is None else ax
+    with pyplot().rc_context(STYLE):
+        ax = pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot() if ax is None else ax
         for k, (name, values) in enumerate(curves.items()):
             color = palette.LIGHT[k % len(palette.LIGHT)]
             ax.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=1.2, label=name)
@@ -62,7 +63,8 @@ def _read_curves(history: Any) -> dict[str, np.ndarray]:
     if isinstance(history, Mapping):
         curves = {str(name): np.asarray(values, dtype=np.float64) for name, values in history.items()}
     elif isinstance(history, Sequence) and len(history) and isinstance(history[0], Mapping):
-        names = list(history[0])  # one record a step
+        # one record per step
+        names = list(history[0])
         curves = {
             str(name): np.array([step.get(name, np.nan) for step in history], dtype=np.float64)
             for name in names
@@ -101,14 +103,13 @@ def plot_levels(tree: Tree, y: Any = None, *, max_clusters: int = 50, ax: Any = 
     >>> [line.get_label() for line in ax.lines]
     ['purity', 'NMI', 'ARI']
     """
-    if not isinstance(max_clusters, (int, np.integer)) or max_clusters < 2:
-        raise ValueError(f"max_clusters must be an integer of at least 2. Got {max_clusters!r}.")
+    max_clusters = check_whole(max_clusters, "max_clusters", least=2)
     layout = Layout(tree)
     counts = np.unique(layout.clusters_after)
     counts = counts[(counts >= 2) & (counts <= max_clusters)]
     curves, label = _level_curves(tree, layout, counts, y)
-    with _pyplot().rc_context(STYLE):
-        ax = _pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot() if ax is None else ax
+    with pyplot().rc_context(STYLE):
+        ax = pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot() if ax is None else ax
         for k, (name, values) in enumerate(curves.items()):
             ax.plot(
                 counts, values, color=palette.LIGHT[k], linewidth=1.2, marker="o", markersize=2, label=name
@@ -124,7 +125,7 @@ def _level_curves(
     tree: Tree, layout: Layout, counts: np.ndarray, y: Any
 ) -> tuple[dict[str, list[float]], str]:
     if y is not None:
-        column = read_column(tree, "y", np.asarray(y).astype(str))
+        column = read_column(tree, "y", y, as_classes=True)
         found = [describe_cut(tree, cluster_nodes(layout, int(k)), column) for k in counts]
         keys = (("purity", "purity"), ("NMI", "nmi"), ("ARI", "ari"))
         return {name: [one[key] for one in found] for name, key in keys}, "score"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arbora.errors import MissingExtraError
+from arbora._base.params import check_whole
+from arbora._base.types import PathLike
 from arbora.tree import Tree
+from arbora.view import palette
+from arbora.view.picture import pyplot
 
-_ARC_POINTS = 24  # points that draw one geodesic
+# Points that draw one geodesic.
+_ARC_POINTS = 24
 
 
-class disk_frames:
+class DiskFrames:
     """Collect the leaf embeddings of a fit and draw them in the disk.
 
     Pass an instance as ``HypHC(callback=...)``; afterwards `figure` draws some epochs side by side and `save`
@@ -22,10 +25,10 @@ class disk_frames:
 
     Parameters
     ----------
-    labels : array-like of shape (n,), optional
-        Colors of the leaves, such as known classes.
+    classes : array-like of shape (n,), optional
+        Known classes of the leaves: their colors.
     every : int, default=1
-        Keep one epoch in so many.
+        Keep every n-th epoch.
     with_tree : bool, default=True
         Draw the decoded tree: an internal node lies at the hyperbolic ancestor of the leaves it joins.
 
@@ -38,18 +41,16 @@ class disk_frames:
     --------
     >>> import numpy as np
     >>> import arbora as ab
-    >>> frames = ab.view.disk_frames(every=2)
+    >>> frames = ab.view.DiskFrames(every=2)
     >>> X = np.random.default_rng(0).normal(size=(12, 3))
     >>> _ = ab.HypHC(max_epochs=6, n_triples=200, callback=frames, random_state=0).fit(X)
     >>> [frame.epoch for frame in frames.frames]
     [0, 2, 4]
     """
 
-    def __init__(self, labels: ArrayLike | None = None, *, every: int = 1, with_tree: bool = True) -> None:
-        if every < 1:
-            raise ValueError(f"every must be at least 1. Got {every!r}.")
-        self.labels = None if labels is None else np.asarray(labels)
-        self.every = every
+    def __init__(self, classes: ArrayLike | None = None, *, every: int = 1, with_tree: bool = True) -> None:
+        self.classes = None if classes is None else np.asarray(classes)
+        self.every = check_whole(every, "every")
         self.with_tree = with_tree
         self.frames: list[Any] = []
 
@@ -65,7 +66,7 @@ class disk_frames:
 
     def figure(self, n_frames: int = 4, *, size: float = 3.0) -> Any:
         """Draw some epochs, evenly chosen, side by side; a matplotlib figure."""
-        plt = _matplotlib()
+        plt = pyplot()
         if not self.frames:
             raise ValueError("There are no frames yet. Pass this object as HypHC(callback=...) and fit.")
         chosen = np.unique(np.linspace(0, len(self.frames) - 1, min(n_frames, len(self.frames))).astype(int))
@@ -77,7 +78,7 @@ class disk_frames:
 
     def draw(self, axis: Any, state: Any) -> None:
         """Draw one epoch on a matplotlib axis."""
-        plt = _matplotlib()
+        plt = pyplot()
         axis.set_aspect("equal")
         axis.set_axis_off()
         axis.set_xlim(-1.05, 1.05)
@@ -89,9 +90,9 @@ class disk_frames:
         axis.scatter(*state.embedding.T, c=self._colors(len(state.embedding)), s=10, zorder=2)
         axis.set_title(f"epoch {state.epoch + 1}, cost {state.cost:.4g}", fontsize=9)
 
-    def save(self, path: str | PathLike[str], *, frames_per_second: int = 8, size: float = 4.0) -> None:
+    def save(self, path: PathLike, *, frames_per_second: int = 8, size: float = 4.0) -> None:
         """Write an animation (.gif needs Pillow, .mp4 needs ffmpeg)."""
-        plt = _matplotlib()
+        plt = pyplot()
         from matplotlib.animation import FuncAnimation
 
         if not self.frames:
@@ -107,12 +108,13 @@ class disk_frames:
         plt.close(figure)
 
     def _colors(self, n: int) -> Any:
-        if self.labels is None:
+        if self.classes is None:
             return "C0"
-        if self.labels.shape != (n,):
-            raise ValueError(f"labels must have one entry a leaf, shape ({n},). Got {self.labels.shape}.")
-        _, codes = np.unique(self.labels, return_inverse=True)
-        return [f"C{code % 10}" for code in codes]
+        if self.classes.shape != (n,):
+            raise ValueError(f"classes must have one entry per leaf, shape ({n},). Got {self.classes.shape}.")
+        found, codes = np.unique(self.classes, return_inverse=True)
+        shades = palette.categorical(len(found))
+        return [shades[code] for code in codes]
 
 
 def node_points(tree: Tree, embedding: ArrayLike) -> NDArray[np.float64]:
@@ -152,15 +154,6 @@ def tree_arcs(tree: Tree, embedding: ArrayLike) -> NDArray[np.float64]:
     x, y = points[:-1, None, :], points[tree.parent[:-1], None, :]
     x, y = (2 * p / (1 + (p**2).sum(-1, keepdims=True)) for p in (x, y))
     t = np.linspace(0, 1, _ARC_POINTS)[None, :, None]
-    chord = x + t * (y - x)  # straight in the Klein model
+    # straight in the Klein model
+    chord = x + t * (y - x)
     return chord / (1 + np.sqrt(np.maximum(1 - (chord**2).sum(-1, keepdims=True), 0.0)))
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as problem:
-        raise MissingExtraError(
-            "Pictures need matplotlib. Install it with: pip install 'arbora[view]'"
-        ) from problem
-    return plt

@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.arrays import as_matrix
+from arbora._base.params import check_choice, check_switch
 from arbora.tree import Tree
-from arbora.view.static import STYLE, _pyplot, column_colors, plot, read_column
+from arbora.view.columns import Column, read_column
+from arbora.view.inputs import checked_names
+from arbora.view.legends import color_bar, entries, legend_beside
+from arbora.view.picture import STYLE, Orientation, plain, pyplot
+from arbora.view.shades import column_colors, pixels
+from arbora.view.static import plot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_LETTERS = 30
+# Inches: a line of the smallest and of the usual type.
+_SMALL_LINE, _LINE = 0.07, 0.125
+_ROBUST = (2.0, 98.0)
+Box = tuple[float, float, float, float]
 
 
 def clustermap(
-    data: Any,
+    data: ArrayLike,
     row_tree: Tree | None = None,
     col_tree: Tree | None = None,
     *,
-    row_colors: Any = None,
-    col_colors: Any = None,
-    row_labels: Sequence[str] | None = None,
-    col_labels: Sequence[str] | None = None,
-    cmap: str = "cividis",
+    row_names: Iterable[Any] | None = None,
+    col_names: Iterable[Any] | None = None,
+    row_colors: ArrayLike | None = None,
+    col_colors: ArrayLike | None = None,
+    z_score: Literal["rows", "columns"] | None = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
     center: float | None = None,
-    figsize: tuple[float, float] = (6.4, 6.0),
+    robust: bool = False,
+    cmap: str | None = None,
+    figsize: tuple[float, float] | None = None,
     colorbar_label: str | None = None,
-) -> Any:
+) -> Figure:
     """Heat map with trees.
 
     Parameters
@@ -32,15 +54,22 @@ def clustermap(
     data : array-like of shape (n_rows, n_columns)
     row_tree, col_tree : Tree, optional
         Trees over the rows and the columns; without one, the order of the data is kept.
-    row_colors, col_colors : array-like, optional
-        Classes or numbers shown as a strip beside the tree.
-    row_labels, col_labels : sequence of str, optional
+    row_names, col_names : sequence of str, optional
         Written where they fit without overlap.
-    cmap : str
-        Color map; with `center` a diverging one such as "RdBu_r" suits.
+    row_colors, col_colors : array-like, optional
+        Classes, numbers or dates shown as a strip beside the tree, with a legend or a color bar.
+    z_score : {"rows", "columns"}, optional
+        Show each row (or column) as its distance from its mean in standard deviations.
+    vmin, vmax : float, optional
+        Ends of the color scale; by default the smallest and largest value.
     center : float, optional
-        Value in the middle of the color map.
-    figsize : tuple of float
+        Value in the middle of the color scale; 0 by default with `z_score`.
+    robust : bool
+        Ends of the scale at the 2nd and 98th percentile, so that a few outliers do not decide it.
+    cmap : str, optional
+        Color map of matplotlib; by default "cividis", or "RdBu_r" where the scale has a center.
+    figsize : tuple of float, optional
+        Inches; by default large enough for the names.
     colorbar_label : str, optional
 
     Returns
@@ -52,88 +81,193 @@ def clustermap(
     >>> import numpy as np
     >>> from arbora import Tree, view
     >>> tree = Tree.from_newick("((a,b),(c,d));")
-    >>> figure = view.clustermap(np.eye(4), tree, tree, row_labels=["a", "b", "c", "d"])
+    >>> figure = view.clustermap(np.eye(4), tree, tree, row_names=["a", "b", "c", "d"])
     >>> len(figure.axes)
     4
     """
+    plt = pyplot()
     matrix = _checked(data, row_tree, col_tree)
     rows = np.arange(matrix.shape[0]) if row_tree is None else row_tree.leaf_order
     columns = np.arange(matrix.shape[1]) if col_tree is None else col_tree.leaf_order
-    with _pyplot().rc_context(STYLE):
-        figure = _pyplot().figure(figsize=figsize)
-        bottom, right = _margin(col_labels, figsize[1]), _margin(row_labels, figsize[0])
-        height, width = 0.78 - bottom, 0.8 - right
-        heat = figure.add_axes((0.2, bottom, width, height))
-        bound = {}
-        if center is not None:
-            reach = float(np.nanmax(np.abs(matrix - center)))
-            bound = {"vmin": center - reach, "vmax": center + reach}
-        image = heat.imshow(
-            matrix[np.ix_(rows, columns)], aspect="auto", cmap=cmap, interpolation="nearest", **bound
+    if z_score is not None:
+        matrix = standardized(matrix, check_choice(z_score, "z_score", ("rows", "columns")))
+        center = 0.0 if center is None else center
+    names = [
+        None if given is None else checked_names(given, length, argument)
+        for given, length, argument in (
+            (row_names, matrix.shape[0], "row_names"),
+            (col_names, matrix.shape[1], "col_names"),
         )
-        heat.spines[:].set_visible(False)
-        _write_ticks(heat.yaxis, rows, row_labels, height * figsize[1])
-        _write_ticks(heat.xaxis, columns, col_labels, width * figsize[0])
-        heat.yaxis.tick_right()
-        heat.tick_params(length=0)
-        heat.xaxis.set_tick_params(rotation=90)
-        if row_tree is not None:
-            share = 0.155 if row_colors is None else 0.13
-            _side_tree(figure, (0.02, bottom, share, height), row_tree, "left", row_colors)
-        if col_tree is not None:
-            share = 0.155 if col_colors is None else 0.13
-            _side_tree(figure, (0.2, 0.955 - share, width, share), col_tree, "top", col_colors)
-        bar = figure.add_axes((0.02, 0.84, 0.13, 0.022))
+    ]
+    strips = [
+        _strip_column(row_tree, row_colors, "row_colors"),
+        _strip_column(col_tree, col_colors, "col_colors"),
+    ]
+    size = _size(matrix, names, strips) if figsize is None else figsize
+    low, high = scale_ends(matrix, vmin, vmax, center, check_switch(robust, "robust"))
+    chosen = cmap or ("cividis" if center is None else "RdBu_r")
+    with plt.rc_context(STYLE):
+        figure: Figure = plt.figure(figsize=size)
+        box = _heat_box(names, strips, size)
+        heat = figure.add_axes(box)
+        image = heat.imshow(
+            matrix[np.ix_(rows, columns)],
+            aspect="auto",
+            cmap=chosen,
+            interpolation="nearest",
+            vmin=low,
+            vmax=high,
+        )
+        _write_names(heat, rows, columns, names, box, size)
+        _draw_trees(figure, box, row_tree, col_tree, strips, heat)
+        bar = figure.add_axes((0.02, 0.84, 0.12, 0.022))
         figure.colorbar(image, cax=bar, orientation="horizontal", label=colorbar_label or "")
         bar.tick_params(labelsize=6)
     return figure
 
 
-def _side_tree(
-    figure: Any, box: tuple[float, float, float, float], tree: Tree, orientation: str, colors: Any
-) -> None:
-    ax = figure.add_axes(box)
-    plot(
-        tree.replace(name=None), ax=ax, orientation=orientation, labels=False, max_leaves=400, line_width=0.5
+def standardized(matrix: NDArray[np.float64], along: str) -> NDArray[np.float64]:
+    """Each row or column less its mean, in standard deviations; constant ones become 0."""
+    axis = 1 if along == "rows" else 0
+    spread = np.nanstd(matrix, axis=axis, keepdims=True)
+    found: NDArray[np.float64] = (matrix - np.nanmean(matrix, axis=axis, keepdims=True)) / np.where(
+        spread > 0, spread, 1
     )
-    ax.axis("off")
-    for text in list(ax.texts):  # sizes of wedges have no room between tree and heat map
-        text.remove()
-    if colors is None:
+    return found
+
+
+def scale_ends(
+    matrix: NDArray[np.float64], vmin: float | None, vmax: float | None, center: float | None, robust: bool
+) -> tuple[float, float]:
+    """Ends of the color scale."""
+    known = matrix[np.isfinite(matrix)]
+    if len(known) == 0:
+        return 0.0, 1.0
+    low, high = (float(q) for q in (np.percentile(known, _ROBUST) if robust else (known.min(), known.max())))
+    low, high = (low if vmin is None else float(vmin)), (high if vmax is None else float(vmax))
+    if center is not None and (vmin is None or vmax is None):
+        reach = max(abs(high - center), abs(low - center))
+        low, high = (center - reach if vmin is None else low), (center + reach if vmax is None else high)
+    if low > high:
+        raise ValueError(f"vmin must not exceed vmax. Got {low:g} and {high:g}.")
+    return low, high
+
+
+def _strip_column(tree: Tree | None, values: Any, argument: str) -> Column | None:
+    if values is None:
+        return None
+    if tree is None:
+        raise ValueError(
+            f"{argument} are drawn beside a tree. Pass {argument.replace('colors', 'tree')} too."
+        )
+    name = getattr(values, "name", None)
+    return read_column(tree, name if isinstance(name, str) else argument.replace("_", " "), values)
+
+
+def _size(
+    matrix: NDArray[Any], names: list[list[str] | None], strips: list[Column | None]
+) -> tuple[float, float]:
+    """Inches: a line for every name, within reason."""
+    height, width = (
+        float(np.clip(length * _LINE, 4.4, max(4.4, min(length * _SMALL_LINE, 16.0)))) if known else 4.4
+        for length, known in zip(matrix.shape, names, strict=True)
+    )
+    legend = 1.3 if any(strip is not None for strip in strips) else 0.0
+    return (width + 1.6 + _inches(names[0]) + legend, height + 1.4 + _inches(names[1]))
+
+
+def _inches(names: list[str] | None) -> float:
+    longest = max((min(len(name), _MOST_LETTERS) for name in names or ()), default=0)
+    return 0.1 + 0.065 * longest
+
+
+def _heat_box(names: list[list[str] | None], strips: list[Column | None], size: tuple[float, float]) -> Box:
+    legend = 1.3 if any(strip is not None for strip in strips) else 0.0
+    right = min((_inches(names[0]) + legend) / size[0], 0.55)
+    bottom = min(_inches(names[1]) / size[1], 0.4)
+    return (0.2, bottom, 0.79 - right, 0.79 - bottom)
+
+
+def _write_names(
+    heat: Axes,
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    names: list[list[str] | None],
+    box: Box,
+    size: tuple[float, float],
+) -> None:
+    heat.spines[:].set_visible(False)
+    _write_ticks(heat.yaxis, rows, names[0], box[3] * size[1])
+    _write_ticks(heat.xaxis, columns, names[1], box[2] * size[0])
+    heat.yaxis.tick_right()
+    heat.tick_params(length=0)
+    heat.xaxis.set_tick_params(rotation=90)
+
+
+def _write_ticks(axis: Any, order: NDArray[Any], names: list[str] | None, inches: float) -> None:
+    if names is None:
+        axis.set_ticks([])
         return
-    column = read_column(tree, "colors", colors)
+    size = float(np.clip(inches * 72 / max(len(order), 1) / 1.25, 4.0, 8.0))
+    step = max(1, int(np.ceil(size * 1.2 * len(order) / (inches * 72) - 1e-9)))
+    shown = np.arange(0, len(order), step)
+    axis.set_ticks(shown, [plain(names[order[k]][:_MOST_LETTERS]) for k in shown], fontsize=size)
+
+
+def _draw_trees(
+    figure: Figure,
+    box: Box,
+    row_tree: Tree | None,
+    col_tree: Tree | None,
+    strips: list[Column | None],
+    heat: Axes,
+) -> None:
+    x, y, width, height = box
+    if row_tree is not None:
+        share = 0.155 if strips[0] is None else 0.13
+        _side_tree(figure, (0.02, y, share, height), row_tree, "left", strips[0])
+    if col_tree is not None:
+        share = 0.155 if strips[1] is None else 0.13
+        _side_tree(figure, (x, 0.955 - share, width, share), col_tree, "top", strips[1])
+    _explain_strips(heat, [strip for strip in strips if strip is not None], box, figure)
+
+
+def _explain_strips(heat: Axes, strips: list[Column], box: Box, figure: Figure) -> None:
+    """Legends of the strips in the margin beyond the row names."""
+    if not strips:
+        return
+    edge = (1 - box[0]) / box[2] - 1.2 / figure.get_figwidth() / box[2]
+    handles = [handle for one in strips if not one.is_scale for handle in entries(one, title=True)]
+    if handles:
+        legend_beside(heat, handles)
+        legend: Any = heat.get_legend()
+        legend.set_bbox_to_anchor((edge, 1.0), transform=heat.transAxes)
+    for k, one in enumerate(one for one in strips if one.is_scale):
+        color_bar(heat, one, (edge, 0.02 + 0.3 * k, 0.02, 0.2))
+
+
+def _side_tree(figure: Figure, box: Box, tree: Tree, orientation: Orientation, column: Column | None) -> None:
+    ax = figure.add_axes(box)
+    plot(tree.replace(name=None), ax=ax, orientation=orientation, names=False, max_leaves=400, line_width=0.5)
+    ax.axis("off")
+    # sizes of wedges have no room between tree and heat map
+    for text in list(ax.texts):
+        text.remove()
+    if column is None:
+        return
     x, y, w, h = box
     strip = figure.add_axes(
         (x + w + 0.005, y, 0.02, h) if orientation == "left" else (x, y - 0.005 - 0.012, w, 0.014)
     )
-    shades = column_colors(column, tree.leaf_order)
-    pixels = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in shades], dtype=np.uint8)
+    colors = pixels(column_colors(column, tree.leaf_order))
     strip.imshow(
-        pixels[:, None] if orientation == "left" else pixels[None], aspect="auto", interpolation="nearest"
+        colors[:, None] if orientation == "left" else colors[None], aspect="auto", interpolation="nearest"
     )
     strip.axis("off")
 
 
-def _margin(labels: Sequence[str] | None, inches: float) -> float:
-    """Share of the figure that labels need."""
-    longest = max((min(len(str(label)), 30) for label in labels or ()), default=0)
-    return 0.03 + min(0.062 * longest * 8 / 7 / inches, 0.3)
-
-
-def _write_ticks(axis: Any, order: np.ndarray, labels: Sequence[str] | None, inches: float) -> None:
-    if labels is None:
-        axis.set_ticks([])
-        return
-    if len(labels) != len(order):
-        raise ValueError(f"row_labels and col_labels need one name each. Got {len(labels)} for {len(order)}.")
-    size = float(np.clip(inches * 72 / max(len(order), 1) / 1.25, 4.0, 8.0))
-    step = max(1, int(np.ceil(size * 1.25 * len(order) / (inches * 72))))
-    shown = np.arange(0, len(order), step)
-    axis.set_ticks(shown, [str(labels[order[k]])[:30].replace("$", r"\$") for k in shown], fontsize=size)
-
-
-def _checked(data: Any, row_tree: Tree | None, col_tree: Tree | None) -> np.ndarray:
-    matrix = np.asarray(data.toarray() if hasattr(data, "toarray") else data, dtype=np.float64)
+def _checked(data: Any, row_tree: Tree | None, col_tree: Tree | None) -> NDArray[np.float64]:
+    matrix = np.asarray(as_matrix(data, argument="data").values, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"data must be a non-empty matrix. Got shape {matrix.shape}.")
     for tree, length, name in (

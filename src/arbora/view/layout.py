@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from arbora.view import _kernels as kernels
 
 Floats = NDArray[np.float64]
 DISK_STEP = 0.65
-SCALES = ("height", "size", "depth")
+Scale = Literal["height", "size", "depth"]
+SCALES: tuple[Scale, ...] = ("height", "size", "depth")
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Layout:
             return self.tree.depths / max(int(self.tree.depths.max()), 1)
         raise ValueError(f"scale must be 'auto' or one of {SCALES}. Got {scale!r}.")
 
-    def readable_scale(self) -> str:
+    def readable_scale(self) -> Scale:
         """Height, unless there is none or it squeezes large nodes against root or leaves: then size."""
         tree = self.tree
         if tree.height is None:
@@ -141,6 +142,8 @@ class Layout:
 
 
 def _from_root(height: Floats) -> Floats:
+    # scaled first: the difference of two heights near the largest float would be infinite
+    height = height / max(float(np.abs(height).max()), 1e-300)
     top, bottom = float(height[-1]), float(height.min())
     if top <= bottom:
         return np.zeros_like(height)

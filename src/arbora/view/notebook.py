@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from arbora.errors import MissingExtraError
+from numpy.typing import ArrayLike
+
+from arbora._base.optional import require
+from arbora._base.params import check_whole
 from arbora.tree import Tree
 from arbora.view.bundle import asset, script
-from arbora.view.content import Content
-from arbora.view.page import MOST_LEAVES_IN_PAGE, checked_view, whole_pack
+from arbora.view.content import Columns, Content
+from arbora.view.page import MOST_LEAVES_IN_PAGE, View, checked_view, whole_pack
 from arbora.view.session import Session
 
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
 
-def widget(tree: Tree, *, view: str = "circular", height: int = 620, **content: Any) -> Any:
+
+def widget(
+    tree: Tree,
+    *,
+    view: View = "circular",
+    height: int = 620,
+    names: Iterable[Any] | None = None,
+    classes: Columns | None = None,
+    metadata: Columns | None = None,
+    colors: str | ArrayLike | None = None,
+    texts: Iterable[Any] | None = None,
+    images: ArrayLike | None = None,
+    features: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+    compare: Tree | None = None,
+    title: str | None = None,
+) -> AnyWidget:
     """The explorer as a notebook widget.
 
     Its trait ``selected`` is the selected node (-1: none), in both directions.
@@ -24,8 +46,12 @@ def widget(tree: Tree, *, view: str = "circular", height: int = 620, **content: 
     view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
     height : int
         Pixels.
-    **content
-        As in `arbora.view.explore`.
+    names, classes, metadata, colors, texts, images, features, points, compare, title
+        What is known about the leaves; see `explore`.
+
+    Returns
+    -------
+    widget : anywidget.AnyWidget
 
     Examples
     --------
@@ -34,20 +60,19 @@ def widget(tree: Tree, *, view: str = "circular", height: int = 620, **content: 
     >>> shown = widget(Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4))
     >>> shown.selected = 5
     """
-    return widget_of(Content(tree, **content), view=view, height=height)
+    shown = Content(
+        tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
+        features=features, points=points, compare=compare, title=title,
+    )  # fmt: skip
+    return widget_of(shown, view=view, height=height)
 
 
-def widget_of(content: Content, *, view: str = "circular", height: int = 620) -> Any:
+def widget_of(content: Content, *, view: View = "circular", height: int = 620) -> AnyWidget:
     """The widget for content that is already checked."""
-    try:
-        import anywidget
-        import traitlets
-    except ImportError as error:
-        raise MissingExtraError(
-            "The notebook widget needs anywidget. Install it with: pip install 'arbora[view]'"
-        ) from error
+    anywidget = require("anywidget", "The notebook widget")
+    traitlets = require("traitlets", "The notebook widget")
 
-    class TreeWidget(anywidget.AnyWidget):
+    class TreeWidget(anywidget.AnyWidget):  # type: ignore[misc,name-defined]
         _esm = script("widget") + "\nexport default { render: renderWidget };\n"
         _style = traitlets.Unicode(asset("style.css")).tag(sync=True)
         _data = traitlets.Bytes(b"").tag(sync=True)
@@ -55,7 +80,7 @@ def widget_of(content: Content, *, view: str = "circular", height: int = 620) ->
         height = traitlets.Int(620).tag(sync=True)
         selected = traitlets.Int(-1).tag(sync=True)
 
-        @traitlets.validate("selected")
+        @traitlets.validate("selected")  # type: ignore[untyped-decorator,misc]
         def _check_selected(self, proposal: Any) -> int:
             if not -1 <= proposal["value"] < content.tree.n_nodes:
                 raise traitlets.TraitError(
@@ -64,14 +89,15 @@ def widget_of(content: Content, *, view: str = "circular", height: int = 620) ->
             return int(proposal["value"])
 
     data = zlib.compress(whole_pack(content), 6) if content.tree.n_leaves <= MOST_LEAVES_IN_PAGE else b""
-    shown = TreeWidget(view=checked_view(view), height=int(height), _data=data)
+    pixels = check_whole(height, "height", least=100)
+    shown: AnyWidget = TreeWidget(view=checked_view(view), height=pixels, _data=data)
     session = Session(content)
 
     def reply(_: Any, message: Any, __: Any) -> None:
         number = message.get("number") if isinstance(message, dict) else None
         try:
             packed = session.answer(message["question"], message["details"])
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+        except Exception as error:
             shown.send({"reply": number, "error": f"{type(error).__name__}: {error}"[:300]})
         else:
             shown.send({"reply": number}, buffers=[packed])

@@ -6,24 +6,28 @@ import base64
 import hashlib
 import html
 import zlib
-from os import PathLike
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.files import write_whole
+from arbora._base.params import check_choice
+from arbora._base.types import PathLike
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view._pack import pack
 from arbora.view.bundle import asset, script
-from arbora.view.content import Content
-from arbora.view.session import Session, quantised_points
+from arbora.view.content import Columns, Content
+from arbora.view.inputs import snippet
+from arbora.view.session import quantised_points
 from arbora.view.tangle import tangle_parts
 
 MOST_LEAVES_IN_PAGE = 50_000
-VIEWS = ("circular", "dendrogram", "icicle", "treemap", "disk")
+View = Literal["circular", "dendrogram", "icicle", "treemap", "disk"]
+VIEWS: tuple[View, ...] = ("circular", "dendrogram", "icicle", "treemap", "disk")
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -42,20 +46,34 @@ _PAGE = """<!doctype html>
 """
 
 
-def to_html(tree: Tree, path: str | PathLike[str], *, view: str = "circular", **content: Any) -> Path:
+def to_html(
+    tree: Tree,
+    path: PathLike,
+    *,
+    view: View = "circular",
+    names: Iterable[Any] | None = None,
+    classes: Columns | None = None,
+    metadata: Columns | None = None,
+    colors: str | ArrayLike | None = None,
+    texts: Iterable[Any] | None = None,
+    images: ArrayLike | None = None,
+    features: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+    compare: Tree | None = None,
+    title: str | None = None,
+) -> Path:
     """Write the explorer as one self-contained HTML file.
 
     Parameters
     ----------
     tree : Tree
-        At most 50,000 leaves; for larger trees use `explore`, which loads what is looked at.
+        At most 50,000 leaves; for larger trees use `explore`, which loads what is shown.
     path : path-like
         Where to write; an existing file stays whole until the new one is complete.
     view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
         The view shown first.
-    **content
-        `labels`, `metadata`, `names`, `images`, `texts`, `points`, `features`, `compare`, `color`, `title`:
-        see `arbora.view.explore`.
+    names, classes, metadata, colors, texts, images, features, points, compare, title
+        What is known about the leaves; see `explore`.
 
     Returns
     -------
@@ -68,38 +86,46 @@ def to_html(tree: Tree, path: str | PathLike[str], *, view: str = "circular", **
     >>> from arbora import Tree
     >>> tree = Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4, name=["ant", "bee", "cat", "dog"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = tree.to_html(Path(folder) / "tree.html", labels=["insect", "insect", "pet", "pet"])
+    ...     page = tree.to_html(Path(folder) / "tree.html", classes=["insect", "insect", "pet", "pet"])
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    shown = Content(tree, **content)
-    if tree.n_leaves > MOST_LEAVES_IN_PAGE:
+    shown = Content(
+        tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
+        features=features, points=points, compare=compare, title=title,
+    )  # fmt: skip
+    return write_page(shown, path, view)
+
+
+def write_page(content: Content, path: PathLike, view: View = "circular") -> Path:
+    """Write the page of content that is already checked."""
+    n_leaves = content.tree.n_leaves
+    if n_leaves > MOST_LEAVES_IN_PAGE:
         raise ValueError(
-            f"One file holds at most {MOST_LEAVES_IN_PAGE:,} leaves. Got {tree.n_leaves:,}. "
+            f"One file holds at most {MOST_LEAVES_IN_PAGE:,} leaves. Got {n_leaves:,}. "
             f"Use tree.explore(), or tree.prune(n_clusters={MOST_LEAVES_IN_PAGE}).to_html(...)."
         )
     path = Path(path)
-    write_whole(path, whole_page(shown, view).encode("utf-8"))
+    write_whole(path, whole_page(content, view).encode("utf-8"))
     return path
 
 
-def whole_page(content: Content, view: str = "circular") -> str:
+def whole_page(content: Content, view: View = "circular") -> str:
     """HTML with everything inside."""
     data = base64.b64encode(zlib.compress(whole_pack(content), 6)).decode("ascii")
     block = f'<script type="text/plain" id="arbora-data">{data}</script>\n'
     return _filled(content.title, block, checked_view(view), in_page=True)
 
 
-def served_page(content: Content, view: str = "circular") -> str:
+def served_page(content: Content, view: View = "circular") -> str:
     """HTML that asks the local server for its data."""
     return _filled(content.title, "", checked_view(view), in_page=False)
 
 
-def checked_view(view: str) -> str:
+def checked_view(view: Any) -> View:
     """`view`, if there is one of that name."""
-    if view not in VIEWS:
-        raise ValueError(f"view must be one of {VIEWS}. Got {view!r}.")
-    return view
+    found: View = check_choice(view, "view", VIEWS)
+    return found
 
 
 def policy(connect: str) -> str:
@@ -141,25 +167,30 @@ def _digest(text: str) -> str:
 
 
 def whole_pack(content: Content) -> bytes:
-    """Everything about a tree, for a page that asks nobody."""
-    tree, session = content.tree, Session(content)
+    """Everything about a tree, for a page that answers its own questions."""
+    tree = content.tree
     nodes, opened = kernels.unfold(
         tree.root, 0, tree.n_nodes + 1, tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index
     )
-    facts = session.facts() | _name_facts(content)
+    facts = content.facts() | _name_facts(content)
     arrays: dict[str, NDArray[Any]] = {
         "id": nodes.astype(np.int32),
         "opened": opened.astype(np.int32),
         "leafOrder": tree.leaf_order.astype(np.int32),
     }
-    arrays |= {name: values[nodes] for name, values in session.node_arrays.items()}
+    arrays |= {name: values[nodes] for name, values in content.node_arrays.items()}
     for k, column in enumerate(content.columns):
+        if column.kind == "text":
+            facts["columns"][k]["texts"] = column.values.tolist()
+            continue
         value, share = column.of_nodes
         arrays |= {f"value{k}": value[nodes], f"share{k}": share[nodes], f"leaves{k}": column.values}
     if content.images is not None:
         arrays["images"] = content.images.ravel()
     if content.features is not None:
         arrays["exemplars"] = content.exemplars[nodes].astype(np.int32).reshape(-1)
+    if content.texts is not None:
+        facts["texts"] = [snippet(text) for text in content.texts]
     if content.words is not None:
         facts["vocabulary"] = content.words.vocabulary
         arrays |= {
@@ -178,15 +209,19 @@ def whole_pack(content: Content) -> bytes:
 def _name_facts(content: Content) -> dict[str, Any]:
     tree = content.tree
     named = content.names is not None or tree.name is not None
-    inner = (
-        {}
-        if tree.name is None
-        else {str(v): str(tree.name[v]) for v in range(tree.n_leaves, tree.n_nodes) if tree.name[v]}
-    )
     return {
         "names": [content.leaf_name(v) for v in range(tree.n_leaves)] if named else None,
-        "innerNames": inner,
+        "innerNames": {str(node): name for node, name in content.inner_names.items()},
     }
 
 
-__all__ = ["MOST_LEAVES_IN_PAGE", "VIEWS", "policy", "served_page", "to_html", "whole_page"]
+__all__ = [
+    "MOST_LEAVES_IN_PAGE",
+    "VIEWS",
+    "View",
+    "policy",
+    "served_page",
+    "to_html",
+    "whole_page",
+    "write_page",
+]

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import atexit
-import json
-import logging
 import secrets
 import socket
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from arbora.errors import MissingExtraError
+from numpy.typing import ArrayLike
+
+from arbora._base.optional import require
+from arbora._base.params import check_switch, check_whole
 from arbora.tree import Tree
-from arbora.view.content import Content
-from arbora.view.page import MOST_LEAVES_IN_PAGE, checked_view, policy, served_page, whole_page
-from arbora.view.session import Session
+from arbora.view.content import Columns, Content
+from arbora.view.page import View, checked_view
+from arbora.view.web import HOST, build_app, impatient_protocol
 
-_HOST = "127.0.0.1"
-_MAX_BODY = 4 * 1024 * 1024
-_SAFE_HEADERS = {
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
 
 
 class Viewer:
@@ -40,31 +33,19 @@ class Viewer:
         Address of the page, token included.
     """
 
-    def __init__(self, content: Content, view: str = "circular", port: int = 0) -> None:
-        try:
-            import uvicorn
-        except ImportError as error:
-            raise MissingExtraError(
-                "The explorer needs starlette and uvicorn. Install them with: pip install 'arbora[view]'"
-            ) from error
+    def __init__(self, content: Content, view: View = "circular", port: int = 0) -> None:
+        uvicorn = require("uvicorn", "The explorer")
+        port = check_whole(port, "port", least=0, most=65535)
         self.token = secrets.token_urlsafe(24)
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            self._socket.bind((_HOST, port))
-        except OSError as error:
-            self._socket.close()
-            raise OSError(
-                error.errno, f"Port {port} on {_HOST} cannot be used ({error.strerror}). Leave out port."
-            ) from error
-        self._socket.listen(128)  # from now on a request waits rather than fails, however long the page takes
-        self.port = self._socket.getsockname()[1]
-        self.url = f"http://{_HOST}:{self.port}/?token={self.token}"
+        self._socket = _bound_socket(port)
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://{HOST}:{self.port}/?token={self.token}"
         self._fetched = threading.Event()
         app = build_app(content, self.token, self.port, view, self._fetched.set)
         config = uvicorn.Config(
-            app, log_level="error", access_log=False, lifespan="off", server_header=False, ws="none"
-        )
+            app, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
+            http=impatient_protocol(),
+        )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="arbora-explorer", daemon=True)
         self._thread.start()
@@ -81,7 +62,8 @@ class Viewer:
     def wait_for_page(self, seconds: float = 20.0) -> None:
         """Until the page has been fetched: a script that ends at once would leave the browser with nothing."""
         if self._thread.is_alive() and self._fetched.wait(seconds):
-            time.sleep(0.2)  # let the answer leave
+            # let the answer leave
+            time.sleep(0.2)
 
     def wait(self) -> None:
         """Serve until interrupted."""
@@ -101,116 +83,74 @@ class Viewer:
         return f"Viewer({self.url})"
 
 
-def build_app(
-    content: Content, token: str, port: int, view: str = "circular", on_page: Callable[[], None] | None = None
-) -> Any:
-    """The ASGI application: `/` is the page, `/api/<question>` the answers; every other path is unknown."""
+def _bound_socket(port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        from starlette.applications import Starlette
-        from starlette.requests import Request
-        from starlette.responses import Response
-        from starlette.routing import Route
-    except ImportError as error:
-        raise MissingExtraError(
-            "The explorer needs starlette and uvicorn. Install them with: pip install 'arbora[view]'"
+        bound.bind((HOST, port))
+    except OSError as error:
+        bound.close()
+        raise OSError(
+            error.errno, f"Port {port} on {HOST} cannot be used ({error.strerror}). Leave out port."
         ) from error
-
-    session = Session(content)
-    whole = content.tree.n_leaves <= MOST_LEAVES_IN_PAGE
-    document = (whole_page(content, view) if whole else served_page(content, view)).encode("utf-8")
-    hosts = {f"{_HOST}:{port}", f"localhost:{port}"}
-    page_policy = policy("'self'") + "; frame-ancestors 'none'"
-
-    def refused(status: int, why: str) -> Response:
-        return Response(why + "\n", status, headers=_SAFE_HEADERS, media_type="text/plain")
-
-    def is_ours(request: Request) -> bool:
-        # A foreign name resolved to this machine shows in Host, a foreign page in Origin.
-        origin = request.headers.get("origin")
-        return request.headers.get("host") in hosts and (
-            origin is None or origin.removeprefix("http://") in hosts
-        )
-
-    def knows(given: str | None) -> bool:
-        return given is not None and secrets.compare_digest(given.encode(), token.encode())
-
-    async def page(request: Request) -> Response:
-        if not is_ours(request) or not knows(request.query_params.get("token")):
-            return refused(403, "This address needs the token it was opened with.")
-        if on_page is not None:
-            on_page()
-        headers = {**_SAFE_HEADERS, "content-security-policy": page_policy}
-        return Response(document, headers=headers, media_type="text/html")
-
-    async def answer(request: Request) -> Response:
-        if not is_ours(request) or not knows(request.headers.get("x-arbora-token")):
-            return refused(403, "Not allowed.")
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return refused(415, "Questions are application/json.")
-        body = await _body_within(request, _MAX_BODY)
-        if body is None:
-            return refused(413, f"At most {_MAX_BODY} bytes.")
-        try:
-            details = json.loads(body)
-            if not isinstance(details, dict):
-                raise ValueError("Details must be a JSON object.")
-            packed = session.answer(request.path_params["question"], details)
-        except KeyError:
-            return refused(404, "No such question.")
-        except (ValueError, TypeError, RecursionError) as error:
-            return refused(400, str(error)[:300])
-        except Exception:
-            logging.getLogger("arbora.view").exception("The explorer could not answer.")
-            return refused(500, "The question could not be answered.")
-        return Response(packed, headers=_SAFE_HEADERS, media_type="application/octet-stream")
-
-    return Starlette(
-        routes=[Route("/", page, methods=["GET"]), Route("/api/{question}", answer, methods=["POST"])]
-    )
-
-
-async def _body_within(request: Any, limit: int) -> bytes | None:
-    """The body, or None as soon as it grows beyond the limit."""
-    announced = request.headers.get("content-length", "0")
-    if not announced.isdigit() or int(announced) > limit:
-        return None
-    parts, total = [], 0
-    async for part in request.stream():
-        total += len(part)
-        if total > limit:
-            return None
-        parts.append(part)
-    return b"".join(parts)
+    # from now on a request waits rather than fails, however long the page takes
+    bound.listen(128)
+    return bound
 
 
 def explore(
     tree: Tree,
     *,
-    view: str = "circular",
+    view: View = "circular",
+    names: Iterable[Any] | None = None,
+    classes: Columns | None = None,
+    metadata: Columns | None = None,
+    colors: str | ArrayLike | None = None,
+    texts: Iterable[Any] | None = None,
+    images: ArrayLike | None = None,
+    features: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+    compare: Tree | None = None,
+    title: str | None = None,
     port: int = 0,
     open_browser: bool = True,
     block: bool = False,
-    **content: Any,
-) -> Any:
+) -> Viewer | AnyWidget:
     """Open the explorer: in the browser, or as a widget inside a notebook.
 
     Parameters
     ----------
     tree : Tree
-        Any size; the page of a large tree loads what is looked at.
+        Any size; the page of a large tree loads what is shown.
     view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
         The view shown first.
+    names : sequence of str, optional
+        Names of the leaves; by default the tree's own.
+    classes : array-like of shape (n_leaves,), mapping or data frame, optional
+        Known classes: colors, purity and the scores of a cut. A mapping ``{"digit": y}`` gives them titles.
+    metadata : mapping or data frame, optional
+        More columns, by title. Numbers, dates and durations get a scale; text, booleans and codes (integers that
+        are all of 0..m-1 or 1..m, at most 40) are categories; text that is nearly always different is shown as text.
+    colors : str or array-like of shape (n_leaves,), optional
+        What to color by at first: the title of a column, ``"cut"``, or values. By default the first column.
+    texts : sequence of str, optional
+        One text per leaf; a leaf shows its text, a node its top words.
+    images : array-like of shape (n_leaves, h, w) or (n_leaves, h, w, 3), optional
+        Thumbnails of the leaves, at most 256 pixels wide and high.
+    features : array-like of shape (n_leaves, d), optional
+        The data behind the tree: picks exemplars (nearest the mean) and places the scatter.
+    points : array-like of shape (n_leaves, 2), optional
+        The linked scatter; by default the first two principal axes of `features`.
+    compare : Tree, optional
+        A second tree over the same leaves, for the tanglegram.
+    title : str, optional
     port : int
         Port on 127.0.0.1; 0 picks a free one.
     open_browser : bool
         Open the page. In a notebook a widget is returned instead of a server, whatever this says.
     block : bool
         Serve until interrupted (the command line does this). A script needs it for trees above 50,000 leaves,
-        whose page goes on asking; a smaller tree's page is complete once it is open.
-    labels, metadata, names, images, texts, points, features, compare, color, title
-        What is known about the leaves: classes; more columns (mapping or data frame); names; thumbnails;
-        texts; positions for the scatter; the data behind the tree (exemplars, scatter); a second tree; the
-        column to color by; a title.
+        whose page keeps asking; a smaller tree's page is complete once it is open.
 
     Returns
     -------
@@ -221,12 +161,17 @@ def explore(
     --------
     >>> from arbora import Tree
     >>> tree = Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4)
-    >>> with tree.explore(open_browser=False, labels=["a", "a", "b", "b"]) as viewer:
+    >>> with tree.explore(open_browser=False, classes=["a", "a", "b", "b"]) as viewer:
     ...     viewer.url.startswith("http://127.0.0.1:")
     True
     """
-    shown = Content(tree, **content)
-    checked_view(view)
+    shown = Content(
+        tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
+        features=features, points=points, compare=compare, title=title,
+    )  # fmt: skip
+    view = checked_view(view)
+    check_switch(open_browser, "open_browser")
+    check_switch(block, "block")
     if _in_notebook():
         from arbora.view.notebook import widget_of
 

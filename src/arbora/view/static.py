@@ -2,109 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from arbora.errors import MissingExtraError
+from arbora._base.params import check_choice, check_whole
 from arbora.tree import Tree
-from arbora.view import palette, scores
-from arbora.view.columns import MISSING, Column, read_column
-from arbora.view.layout import Layout, largest_nodes
+from arbora.view import palette, shades
+from arbora.view.columns import Column, read_column, read_columns
+from arbora.view.content import Columns
+from arbora.view.inputs import checked_names
+from arbora.view.layout import SCALES, Layout, Scale, largest_nodes
+from arbora.view.picture import KINDS, ROUND, STYLE, Kind, Orientation, Picture, pyplot
 
-KINDS = ("dendrogram", "circular", "disk", "icicle")
-# Type that stays type in PDF and SVG, thin lines, small sans-serif text: what journals ask for.
-STYLE = {
-    "font.size": 8,
-    "axes.linewidth": 0.6,
-    "axes.titlesize": 9,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "pdf.fonttype": 42,
-    "ps.fonttype": 42,
-    "svg.fonttype": "none",
-}
-
-
-@dataclass
-class Picture:
-    """What the functions that draw one picture share."""
-
-    ax: Any
-    layout: Layout
-    nodes: NDArray[np.int64]
-    opened: NDArray[np.int64]
-    along: NDArray[np.float64]
-    color: list[str]
-    line_width: float
-    orientation: str = "left"
-    strips: list[Column] = field(default_factory=list)
-
-    @property
-    def tree(self) -> Tree:
-        """The tree that is drawn."""
-        return self.layout.tree
-
-    def up(self) -> NDArray[np.int64]:
-        """Index of each drawn node's parent among the drawn nodes, -1 for the root."""
-        count = np.maximum(self.opened, 0)
-        return np.concatenate([[-1], np.repeat(np.arange(len(self.nodes)), count)])
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def plot(
     tree: Tree,
-    kind: str = "dendrogram",
+    kind: Kind = "dendrogram",
     *,
-    ax: Any = None,
-    colors: Any = None,
+    ax: Axes | None = None,
+    names: bool | Iterable[Any] | None = None,
+    classes: Columns | None = None,
+    metadata: Columns | None = None,
+    colors: str | ArrayLike | None = None,
     n_clusters: int | None = None,
-    labels: bool | Sequence[str] | None = None,
-    strips: Mapping[str, Any] | None = None,
     support: bool = False,
-    scale: str = "auto",
-    orientation: str = "left",
+    scale: Scale | Literal["auto"] = "auto",
+    orientation: Orientation = "left",
     max_leaves: int = 600,
     line_width: float | None = None,
     legend: bool = True,
     title: str | None = None,
-) -> Any:
+) -> Axes:
     """Draw a tree with matplotlib.
 
     Parameters
     ----------
     tree : Tree
+        Names of its internal nodes are written where there is room.
     kind : {"dendrogram", "circular", "disk", "icicle"}
         Rectangular or circular tree, Poincaré disk, or bars.
     ax : matplotlib axes, optional
-        Where to draw; by default a new figure.
-    colors : array-like of shape (n_leaves,), optional
-        Classes or numbers: a branch takes the class of most of its leaves (gray if none has), or the mean.
+        Where to draw; by default a new figure, large enough for the names.
+    names : bool or sequence of str, optional
+        Leaf names: the tree's own (True), given ones, or none (False). By default shown where the tree has names.
+        They shrink to fit, and where they still would overlap some are left out.
+    classes : array-like of shape (n_leaves,), mapping or data frame, optional
+        Known classes: branches take the class of most of their leaves (gray if none has a majority). With
+        `colors` or `n_clusters`, and for all but the first of several, a color strip beside the leaves.
+    metadata : mapping or data frame, optional
+        Color strips beside the leaves, one per column.
+    colors : str or array-like of shape (n_leaves,), optional
+        What to color branches by: classes or numbers (a branch takes the mean), or the title of a column.
     n_clusters : int, optional
         Color the clusters of this cut instead.
-    labels : bool or sequence of str, optional
-        Leaf names: the tree's own (True), given ones, or none. By default shown where the tree has names.
-        They shrink to fit, and where they still would overlap some are left out.
-    strips : mapping of name to values, optional
-        Color strips beside the leaves, one a column.
     support : bool
         Write support values (in percent) beside nodes, where there is room.
     scale : {"auto", "height", "size", "depth"}
         Lengths of branches; see `Layout.along`. "auto" is height, unless there is none or it squeezes the large
-        nodes so that nothing could be read: then size.
+        nodes so that nothing could be read: then size. The axis says which.
     orientation : {"left", "top"}
         Where the root of a dendrogram or icicle is.
     max_leaves : int
         A larger tree is truncated: small subtrees become wedges.
     line_width : float, optional
     legend : bool
-        Explain the colors.
+        Explain the colors, beside the picture: classes in a legend, numbers and dates by a color bar.
     title : str, optional
 
     Returns
@@ -115,123 +83,139 @@ def plot(
     --------
     >>> from arbora import Tree
     >>> tree = Tree.from_newick("((ant:1,bee:1):2,(cat:2,dog:2):1);")
-    >>> ax = tree.plot("circular", colors=["insect", "insect", "pet", "pet"])
+    >>> ax = tree.plot("circular", classes=["insect", "insect", "pet", "pet"])
     >>> [text.get_text() for text in ax.texts]
     ['ant', 'bee', 'cat', 'dog']
     """
-    from arbora.view import static_kinds, static_marks
+    plt = pyplot()
+    from arbora.view import legends, static_kinds, static_marks
 
-    _check_arguments(tree, kind, orientation, max_leaves)
-    with _pyplot().rc_context(STYLE):
-        ax = _new_axes(kind, orientation, tree) if ax is None else ax
-        picture = _prepared(tree, ax, kind, colors, n_clusters, scale, orientation, max_leaves, line_width)
-        picture.strips = [read_column(tree, str(name), values) for name, values in (strips or {}).items()]
+    _check_arguments(tree, kind, orientation, scale)
+    shown = _leaf_names(tree, names)
+    branch, strips = _columns(tree, classes, metadata, colors, n_clusters)
+    with plt.rc_context(STYLE):
+        ax = _new_axes(kind, orientation, tree, shown, max_leaves) if ax is None else ax
+        picture = _prepared(tree, ax, kind, branch, n_clusters, scale, orientation, max_leaves, line_width)
+        picture.strips = strips
+        picture.shades = _shades_of_strips(branch, strips)
         getattr(static_kinds, f"draw_{kind}")(picture)
-        static_marks.draw_strips(picture, kind)
-        static_marks.draw_labels(picture, kind, _leaf_names(tree, labels))
-        if support:
-            static_marks.draw_support(picture, kind)
-        if legend:
-            static_marks.draw_legend(picture, None if colors is None else read_column(tree, "", colors))
+        static_marks.draw_strips(picture)
         if title:
             ax.set_title(title)
+        if legend:
+            legends.draw_legends(picture, branch, n_clusters)
+        static_marks.draw_labels(picture, shown)
+        if support:
+            static_marks.draw_support(picture)
+        if names is not False:
+            static_marks.draw_inner_names(picture)
     return ax
 
 
-def _check_arguments(tree: Any, kind: str, orientation: str, max_leaves: Any) -> None:
+def _check_arguments(tree: Any, kind: str, orientation: str, scale: str) -> None:
     if not isinstance(tree, Tree):
         raise TypeError(f"tree must be an arbora.Tree. Got {type(tree).__name__}.")
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {KINDS}. Got {kind!r}.")
-    if orientation not in ("left", "top"):
-        raise ValueError(f"orientation must be 'left' or 'top'. Got {orientation!r}.")
-    if not isinstance(max_leaves, (int, np.integer)) or max_leaves < 2:
-        raise ValueError(f"max_leaves must be an integer of at least 2. Got {max_leaves!r}.")
+    check_choice(kind, "kind", KINDS)
+    check_choice(orientation, "orientation", ("left", "top"))
+    check_choice(scale, "scale", ("auto", *SCALES))
+
+
+def _columns(
+    tree: Tree, classes: Any, metadata: Any, colors: Any, n_clusters: int | None
+) -> tuple[Column | None, list[Column]]:
+    """The column that colors the branches, and those that become strips."""
+    if colors is not None and n_clusters is not None:
+        raise ValueError("Give colors or n_clusters, not both.")
+    columns = [column for column in read_columns(tree, classes, metadata) if column.kind != "text"]
+    strips = list(columns)
+    if isinstance(colors, str):
+        found = [column for column in columns if column.name == colors]
+        if not found:
+            raise ValueError(
+                f"colors must be values or the title of a column: {[c.name for c in columns]}. Got {colors!r}."
+            )
+        return found[0], [column for column in strips if column is not found[0]]
+    if colors is not None:
+        column = read_column(tree, "colors", colors)
+        if column.kind == "text":
+            raise ValueError(
+                "colors must be classes, numbers or dates. Got text that is nearly always different."
+            )
+        return column, strips
+    if n_clusters is not None or classes is None:
+        return None, strips
+    return strips[0], strips[1:]
+
+
+def _shades_of_strips(branch: Column | None, strips: list[Column]) -> dict[str, list[str]]:
+    """Colors of each column's categories: no color means two things, but equal classes look equal."""
+    found: dict[str, list[str]] = {}
+    by_categories: dict[tuple[str, ...], list[str]] = {}
+    used = 0
+    for column in ([] if branch is None else [branch]) + strips:
+        if column.is_scale:
+            continue
+        key = tuple(column.categories)
+        if key not in by_categories:
+            by_categories[key] = palette.categorical(len(key), skip=used)
+            used += len(key)
+        found[column.name] = by_categories[key]
+    return found
 
 
 def _prepared(
     tree: Tree,
-    ax: Any,
-    kind: str,
-    colors: Any,
+    ax: Axes,
+    kind: Kind,
+    branch: Column | None,
     n_clusters: int | None,
     scale: str,
-    orientation: str,
+    orientation: Orientation,
     max_leaves: int,
     line_width: float | None,
 ) -> Picture:
     layout = Layout(tree)
-    nodes, opened = largest_nodes(tree, tree.root, 2 * max_leaves)
+    nodes, opened = largest_nodes(tree, tree.root, 2 * check_whole(max_leaves, "max_leaves", least=2))
     width = line_width or float(np.clip(24 / max(len(nodes), 1) ** 0.5, 0.35, 1.1))
-    along = layout.along(layout.readable_scale() if scale == "auto" else scale)
-    color = _node_colors(layout, nodes, colors, n_clusters)
-    return Picture(ax, layout, nodes, opened, along, color, width, orientation)
-
-
-def _node_colors(layout: Layout, nodes: NDArray[np.int64], colors: Any, n_clusters: int | None) -> list[str]:
-    tree = layout.tree
-    if colors is not None and n_clusters is not None:
-        raise ValueError("Give colors or n_clusters, not both.")
-    if colors is not None:
-        return column_colors(read_column(tree, "colors", colors), nodes)
-    if n_clusters is None:
-        return ["#3b4450"] * len(nodes)
-    roots = scores.cluster_nodes(layout, n_clusters)
-    cluster = np.full(tree.n_leaves + 1, -1)
-    cluster[tree.leaf_start[roots]] = np.arange(len(roots))
-    at = np.searchsorted(tree.leaf_start[roots], tree.leaf_start[nodes], side="right") - 1
-    inside = tree.sizes[nodes] <= tree.sizes[roots[at]]
-    shades = palette.LIGHT
-    return [shades[k % len(shades)] if ok else palette.NEUTRAL for k, ok in zip(at, inside, strict=True)]
-
-
-def column_colors(column: Column, nodes: NDArray[np.int64]) -> list[str]:
-    """Color of each node by a column: its majority class, or the mean of its numbers."""
-    value, share = column.of_nodes
-    if column.categories is None:
-        return number_colors(value[nodes].astype(np.float64), column.values)
-    shades = palette.categorical(len(column.categories))
-    return [
-        shades[code] if code != MISSING and part >= 128 else palette.NEUTRAL
-        for code, part in zip(value[nodes], share[nodes], strict=True)
-    ]
-
-
-def number_colors(values: NDArray[np.float64], of: NDArray[Any]) -> list[str]:
-    """Colors of numbers on the scale of the finite values in `of`; missing ones are gray."""
-    known = of[np.isfinite(of)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    shades = palette.continuous()
-    step = np.clip((np.nan_to_num(values) - low) / max(high - low, 1e-300), 0, 1) * (len(shades) - 1)
-    return [
-        shades[int(k)] if ok else palette.NEUTRAL for k, ok in zip(step, np.isfinite(values), strict=True)
-    ]
-
-
-def _leaf_names(tree: Tree, labels: bool | Sequence[str] | None) -> list[str] | None:
-    if labels is None:
-        labels = tree.name is not None
-    if isinstance(labels, (bool, np.bool_)):
-        return [tree.label(leaf) for leaf in range(tree.n_leaves)] if labels else None
-    if isinstance(labels, str) or len(labels) != tree.n_leaves:
-        raise ValueError(f"labels must hold one name a leaf ({tree.n_leaves}). Got {len(labels)}.")
-    return [str(label) for label in labels]
-
-
-def _new_axes(kind: str, orientation: str, tree: Tree) -> Any:
-    if kind in ("circular", "disk"):
-        size = (5.2, 5.2)
+    chosen = layout.readable_scale() if scale == "auto" else scale
+    if chosen == "height" and tree.height is None:
+        chosen = "size"
+    if branch is not None:
+        color = shades.column_colors(branch, nodes)
+    elif n_clusters is not None:
+        color = shades.cluster_colors(
+            layout, nodes, check_whole(n_clusters, "n_clusters", most=tree.n_leaves)
+        )
     else:
-        length = float(np.clip(0.11 * tree.n_leaves, 2.4, 7.5))
-        size = (5.6, length) if orientation == "left" else (max(length, 3.4), 3.6)
-    return _pyplot().figure(figsize=size, layout="constrained").add_subplot()
+        color = [shades.PLAIN] * len(nodes)
+    return Picture(ax, kind, layout, nodes, opened, chosen, color, width, orientation)
 
 
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise MissingExtraError(
-            "Pictures need matplotlib. Install it with: pip install 'arbora[view]'"
-        ) from error
-    return pyplot
+def _leaf_names(tree: Tree, names: bool | Iterable[Any] | None) -> list[str] | None:
+    if names is None:
+        names = tree.name is not None
+    if isinstance(names, (bool, np.bool_)):
+        return [tree.label(leaf) for leaf in range(tree.n_leaves)] if names else None
+    return checked_names(names, tree.n_leaves)
+
+
+def _new_axes(
+    kind: Kind, orientation: Orientation, tree: Tree, names: list[str] | None, max_leaves: int
+) -> Axes:
+    """Axes of a new figure: a line of type for each name, as long as the longest is, beside a tree of some size."""
+    from arbora.view.static_marks import MOST_LETTERS
+
+    drawn = min(tree.n_leaves, max_leaves)
+    longest = 0 if names is None else min(max(map(len, names), default=0), MOST_LETTERS)
+    beside = 0.06 * longest
+    size: tuple[float, float]
+    if kind in ROUND:
+        around = float(np.clip(0.08 * drawn / np.pi, 3.2, 7.0))
+        side = max(5.2, around + 2 * beside)
+        size = (side, side)
+    else:
+        lines = 0.078 * drawn if names is not None else 0.05 * drawn
+        length = float(np.clip(lines, 2.4, 11.0 if names is not None else 7.5))
+        size = (4.4 + beside, length) if orientation == "left" else (max(length, 3.4), 3.0 + beside)
+    axes: Axes = pyplot().figure(figsize=size, layout="constrained").add_subplot()
+    return axes

@@ -10,7 +10,7 @@ from matplotlib.patches import Circle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from arbora.view.static import Picture
+from arbora.view.picture import Picture
 
 _ARC_STEPS = 24
 Points = NDArray[np.float64]
@@ -34,7 +34,7 @@ def draw_dendrogram(picture: Picture) -> None:
 
 
 def draw_icicle(picture: Picture) -> None:
-    """A bar a node: as wide as its leaves, from its parent's place to its own."""
+    """One bar per node: as wide as its leaves, from its parent's place to its own."""
     tree, nodes = picture.tree, picture.nodes
     band = 0.03
     along = band + (1 - band) * picture.along[nodes]
@@ -86,7 +86,8 @@ def upright(disk: NDArray[Any]) -> NDArray[Any]:
 
 def geodesics(start: NDArray[Any], end: NDArray[Any], steps: int) -> NDArray[Any]:
     """Points along the geodesic from each start to each end, evenly spaced in the hyperbolic metric."""
-    seen = (end - start) / (1 - np.conj(start) * end)  # from the start, a geodesic is a straight line
+    # from the start, a geodesic is a straight line
+    seen = (end - start) / (1 - np.conj(start) * end)
     norm = np.maximum(np.abs(seen), 1e-15)
     reach = np.tanh(np.linspace(0, 1, steps) * np.arctanh(np.minimum(norm, 1 - 1e-12))[:, None])
     step = seen[:, None] / norm[:, None] * reach
@@ -137,24 +138,44 @@ def _frame_rectangle(picture: Picture) -> None:
     axis = ax.xaxis if picture.orientation == "left" else ax.yaxis
     other = ax.yaxis if picture.orientation == "left" else ax.xaxis
     other.set_ticks([])
-    _number_heights(picture, axis)
+    _number_axis(picture, axis)
 
 
-def _number_heights(picture: Picture, axis: Any) -> None:
-    """Ticks in units of height, where heights are what is drawn."""
-    height = picture.layout.effective_height
-    top, bottom = float(height[-1]), float(height.min())
-    if picture.tree.height is None or not np.array_equal(picture.along, picture.layout.along("height")):
+def _number_axis(picture: Picture, axis: Any) -> None:
+    """Ticks in units of what lengths mean: height, number of leaves, or depth."""
+    ticks = {"height": _height_ticks, "size": _size_ticks, "depth": _depth_ticks}[picture.scale](picture)
+    if len(ticks) < 2:
         axis.set_ticks([])
         return
-    span = max(top - bottom, 1e-300)
-    nice = [tick for tick in MaxNLocator(5).tick_values(bottom, top) if bottom <= tick <= top]
-    axis.set_major_locator(FixedLocator([(top - tick) / span for tick in nice]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{top - value * span:.4g}"))
+    names = dict(zip([place for place, _ in ticks], [name for _, name in ticks], strict=True))
+    axis.set_major_locator(FixedLocator(list(names)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: names.get(value, "")))
     side = "bottom" if picture.orientation == "left" else "left"
     picture.ax.spines[side].set_visible(True)
     picture.ax.spines[side].set_bounds(0, 1)
-    axis.set_label_text("height")
+    axis.set_label_text({"height": "height", "size": "leaves below (log)", "depth": "depth"}[picture.scale])
+
+
+def _height_ticks(picture: Picture) -> list[tuple[float, str]]:
+    height = picture.layout.effective_height
+    top, bottom = float(height[-1]), float(height.min())
+    span = top - bottom
+    if picture.tree.height is None or not 0 < span < np.inf:
+        return []
+    nice = [tick for tick in MaxNLocator(5).tick_values(bottom, top) if bottom <= tick <= top]
+    return [((top - tick) / span, f"{tick:.4g}") for tick in nice]
+
+
+def _size_ticks(picture: Picture) -> list[tuple[float, str]]:
+    n = picture.tree.n_leaves
+    powers = [10**k for k in range(12) if 10**k < n]
+    return [(1 - np.log(k) / np.log(max(n, 2)), f"{k:,}") for k in [*powers, n]]
+
+
+def _depth_ticks(picture: Picture) -> list[tuple[float, str]]:
+    deepest = max(int(picture.tree.depths.max()), 1)
+    step = max(1, deepest // 5)
+    return [(depth / deepest, str(depth)) for depth in range(0, deepest + 1, step)]
 
 
 def _frame_circle(picture: Picture, rim: bool) -> None:

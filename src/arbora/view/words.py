@@ -11,24 +11,32 @@ import numpy as np
 from arbora.tree import Tree
 
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
+_IN_A_TITLE = 3
 
 
 class WordCounts:
-    """Which words occur in which leaf, kept for the most frequent words.
+    """Which of the most frequent words occur in which leaf.
 
     Parameters
     ----------
     texts : sequence of str
-        One text a leaf.
+        One text per leaf.
     tree : Tree
     max_words : int
         Size of the vocabulary.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> from arbora.view.words import WordCounts
+    >>> tree = Tree.from_newick("((a,b),(c,d));")
+    >>> WordCounts(["cats purr", "cats sleep", "dogs bark", "big dogs"], tree).top(4)[0]
+    'cats'
     """
 
     def __init__(self, texts: Sequence[str], tree: Tree, max_words: int = 5000) -> None:
-        if isinstance(texts, str) or len(texts) != tree.n_leaves:
-            raise ValueError(f"texts must hold one text a leaf ({tree.n_leaves}). Got {len(texts)}.")
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import, seldom needed
+        # slow to import, seldom needed
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         found = [sorted(_words(str(text)) - ENGLISH_STOP_WORDS) for text in texts]
         documents = Counter(word for words in found for word in words)
@@ -40,6 +48,7 @@ class WordCounts:
         self.offsets = np.concatenate([[0], np.cumsum([len(words) for words in in_order])]).astype(np.int32)
         self.index = np.array([word for words in in_order for word in words], dtype=np.int32)
         self.total = np.bincount(self.index, minlength=len(kept))
+        self._titles: dict[int, str] = {}
 
     def top(self, node: int, most: int = 10) -> list[str]:
         """Words by their share of the node's texts times the log of its ratio to their share of all texts."""
@@ -47,14 +56,25 @@ class WordCounts:
         here = np.bincount(
             self.index[self.offsets[start] : self.offsets[start + size]], minlength=len(self.vocabulary)
         )
-        share = here / size
-        score = share * np.log((share + 1e-9) / (self.total / self.tree.n_leaves))
-        best = np.argsort(-score, kind="stable")[:most]
-        return [
-            self.vocabulary[word]
-            for word in best
-            if score[word] > 0 or (size == self.tree.n_leaves and here[word])
-        ]
+        words = np.flatnonzero(here)
+        share = here[words] / size
+        if size == self.tree.n_leaves:
+            # nothing lies outside the root to differ from
+            score = share
+        else:
+            score = share * np.log(share / (self.total[words] / self.tree.n_leaves))
+            words, score = words[score > 0], score[score > 0]
+        return [self.vocabulary[words[k]] for k in np.argsort(-score, kind="stable")[:most]]
+
+    def title(self, node: int) -> str:
+        """A name for a node that has none: its first words."""
+        if node not in self._titles:
+            self._titles[node] = ", ".join(self.top(node, _IN_A_TITLE))
+        return self._titles[node]
+
+    def leaves_with(self, word: int) -> np.ndarray:
+        """Places in the leaf order whose text has this word of the vocabulary."""
+        return np.searchsorted(self.offsets, np.flatnonzero(self.index == word), side="right") - 1
 
 
 def _words(text: str) -> set[str]:

@@ -1,17 +1,23 @@
-// The explorer: state, and what happens when it changes.
+// The explorer: its parts, and how they hear of each other.
 import { Store } from "./store.js";
-import { Coloring, categoryColors } from "./color.js";
+import { Coloring } from "./color.js";
 import { Stage } from "./stage.js";
 import { Panel } from "./panel.js";
+import { Looks } from "./looks.js";
+import { NameBook } from "./names.js";
+import { Selection } from "./selection.js";
+import { Cutting } from "./cutting.js";
+import { Finding } from "./finding.js";
+import { Legend } from "./legend.js";
 import { LinkedScatter } from "./linked_scatter.js";
 import { Loader } from "./loader.js";
-import { showCard } from "./card.js";
-import { short } from "./dom.js";
+import { leavesText, short } from "./format.js";
 import { listenToPointer } from "./pointer.js";
 import { listenToKeys } from "./keyboard.js";
 import { readState, stateText } from "./link.js";
 import { exportView } from "./export.js";
-import { brightness, clipText, fitText, labelSpace } from "./text.js";
+import { preparePrint } from "./print.js";
+import { labelSpace } from "./text.js";
 import { DendrogramView } from "./view_dendrogram.js";
 import { CircularView } from "./view_circular.js";
 import { IcicleView } from "./view_icicle.js";
@@ -19,135 +25,121 @@ import { TreemapView } from "./view_treemap.js";
 import { DiskView } from "./view_disk.js";
 import { TangleView } from "./view_tangle.js";
 
-const MOST_ON_SLIDER = 2000;
-const LABEL_FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
+const VIEW_OF_NAME = { circular: CircularView, dendrogram: DendrogramView, icicle: IcicleView, treemap: TreemapView, disk: DiskView };
+const VALUES_AT_ONCE = 100000;
 
 export class Explorer {
   constructor(root, source, opening, options) {
     this.source = source;
     this.options = options;
     this.facts = opening.facts;
-    this.collapsed = new Set();
-    this.selected = null;
-    this.hovered = -1;
-    this.marks = [];
-    this.names = new Map();
-    this.nameQueue = new Set();
-    this.loader = new Loader(this);
-    this.cutTicket = 0;
     this.store = new Store(this.facts);
     this.store.addRoot(opening.arrays);
     this.coloring = new Coloring(this.facts, this.facts.palette);
+    this.names = new NameBook(source, this.facts, () => this.stage.request());
+    this.loader = new Loader(this);
+    this.selection = new Selection(this);
+    this.cutting = new Cutting(this);
+    this.finding = new Finding(this);
     this.panel = new Panel(root, this);
-    this.stage = new Stage(this.panel.canvas, this.store, this.coloring, {
-      look: () => this.look,
-      collapsed: this.collapsed,
-      selected: () => (this.selected === null ? -1 : this.store.slot(this.selected)),
-      hovered: () => this.hovered,
-      marks: () => this.marks,
-      want: (list) => this.loader.fetchBelow(list),
-      moved: () => this.rememberState(),
-    });
-    this.addViews();
+    this.legend = new Legend(this.panel.legend, this);
+    this.looks = new Looks(this.panel.body, this.coloring, this.store, this.names);
+    this.stage = this.buildStage();
     this.scatter = new LinkedScatter(this.panel.scatterCanvas, this);
     listenToPointer(this.stage, this);
-    listenToKeys(this.panel.body, this);
+    // a page of its own hears keys wherever the focus is; a cell of a notebook only its own
+    listenToKeys(options.hash ? document : this.panel.body, this);
+    if (options.hash) preparePrint(this);
     new ResizeObserver(() => { this.stage.resize(); this.scatter.repaint(); }).observe(this.panel.canvas);
   }
 
-  addViews() {
-    const views = { circular: CircularView, dendrogram: DendrogramView, icicle: IcicleView, treemap: TreemapView, disk: DiskView };
-    this.stage.resize();
-    this.stage.setLabelSpace(labelSpace(this.facts));
-    for (const [name, View] of Object.entries(views)) this.stage.addView(name, new View(this.store));
+  buildStage() {
+    const stage = new Stage(this.panel.canvas, this.store, this.coloring, {
+      look: () => this.looks.current,
+      collapsed: this.selection.collapsed,
+      foldFrom: () => this.cutting.foldFrom,
+      selected: () => this.selection.slot,
+      hovered: () => this.selection.hovered,
+      marks: () => this.selection.marks,
+      want: (list) => this.loader.fetchBelow(list),
+      moved: () => this.rememberState(),
+    });
+    stage.resize();
+    stage.setLabelSpace(labelSpace(this.facts), this.facts.hasInnerNames ? 130 : 0);
+    for (const [name, View] of Object.entries(VIEW_OF_NAME)) stage.addView(name, new View(this.store));
+    return stage;
   }
 
   async open() {
     const wanted = readState(this.options.hash ? location.hash : "");
-    this.setTheme(wanted.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+    this.looks.setTheme(wanted.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     if (["height", "size", "depth"].includes(wanted.scale)) this.applyScale(wanted.scale);
     this.panel.scaleSelect.value = this.store.scale;
-    wanted.collapsed.forEach((node) => this.collapsed.add(node));
-    const first = this.facts.color || (this.facts.columns[0] && this.facts.columns[0].name) || "cut";
-    const color = wanted.color && (wanted.color === "cut" || this.facts.columns.some((c) => c.name === wanted.color)) ? wanted.color : first;
-    showCard(this.panel.card, null, this);
+    wanted.collapsed.forEach((node) => this.selection.collapsed.add(node));
+    this.selection.showCard();
     await this.showView(this.viewNames().includes(wanted.view) ? wanted.view : this.options.view || "circular", false);
     if (wanted.camera) this.stage.view.setCameraText(wanted.camera);
     this.stage.paint();
     this.firstPaint = performance.now();
-    await this.setCut(wanted.k || this.usualClusters(), false);
-    await this.setColor(color);
+    await this.cutting.set(wanted.k || this.cutting.usualClusters(), false);
+    this.cutting.setFolds(wanted.folds === null ? this.facts.isTaxonomy : wanted.folds);
+    await this.setColor(this.colorable(wanted.color) || this.facts.color || "cut");
     if (this.facts.hasPoints) this.scatter.load();
-    if (wanted.select !== null && wanted.select < this.facts.nNodes) await this.goTo(wanted.select, false);
+    if (wanted.select !== null && wanted.select < this.facts.nNodes) await this.selection.goTo(wanted.select, false);
     this.ready = true;
     this.panel.body.dataset.ready = "yes";
   }
 
-  usualClusters() {
-    const column = this.facts.columns.find((one) => one.kind === "category");
-    return Math.max(1, Math.min(column ? column.categories.length : 8, this.facts.nLeaves, 60));
+  colorable(name) {
+    return name === "cut" || this.facts.columns.some((column) => column.name === name && column.kind !== "text") ? name : null;
   }
 
-  // ---- looks ------------------------------------------------------------------------------------------
+  // ---- what the parts hold ----------------------------------------------------------------------------
 
-  setTheme(theme) {
-    this.theme = theme === "dark" ? "dark" : "light";
-    this.panel.body.dataset.theme = this.theme;
-    this.coloring.setTheme(this.theme === "dark");
-    this.refreshLook();
+  get selected() {
+    return this.selection.node;
   }
 
-  toggleTheme() {
-    this.setTheme(this.theme === "dark" ? "light" : "dark");
-    this.repaint();
-    this.panel.showLegend();
-    this.rememberState();
+  get collapsed() {
+    return this.selection.collapsed;
   }
 
-  refreshLook() {
-    const style = getComputedStyle(this.panel.body);
-    const color = (name) => style.getPropertyValue(name).trim();
-    const measure = document.createElement("canvas").getContext("2d");
-    measure.font = LABEL_FONT;
-    const on = [color("--on-dark"), color("--on-light")];
-    this.look = {
-      css: this.coloring.css, background: color("--background"), surface: color("--surface"), neutral: color("--neutral"),
-      text: color("--text"), border: color("--border"), accent: color("--accent"), line: 1.1, font: LABEL_FONT,
-      name: (node) => this.nameOf(node),
-      count: (slot) => (this.store.size[slot] > 1 ? short(this.store.size[slot]) : ""),
-      textOn: (index) => (index < 0 || brightness(this.coloring.css[index % this.coloring.css.length]) < 0.5 ? on[0] : on[1]),
-      fitted: (text, room) => fitText(measure, text, room),
-    };
-    if (this.theme === "light") this.look.textOn = (index) => (index < 0 ? color("--text") : brightness(this.coloring.css[index % this.coloring.css.length]) < 0.45 ? on[0] : on[1]);
+  get hovered() {
+    return this.selection.hovered;
   }
 
-  repaint() {
-    if (this.look) this.look.css = this.coloring.css;
-    this.stage.request();
-    this.scatter.repaint();
+  get marks() {
+    return this.selection.marks;
   }
 
-  nameOf(node) {
-    const known = this.names.get(node);
-    if (known !== undefined) return known;
-    if (!this.facts.hasNames && node < this.facts.nLeaves) return String(node);
-    this.nameQueue.add(node);
-    if (this.nameQueue.size === 1) setTimeout(() => this.fetchNames(), 30);
-    return "";
+  get cut() {
+    return this.cutting.cut;
   }
 
-  async fetchNames() {
-    const nodes = [...this.nameQueue].slice(0, 4000);
-    this.nameQueue.clear();
-    const names = await this.source.names(nodes);
-    nodes.forEach((node, k) => this.names.set(node, clipText(names[k])));
-    this.stage.request();
+  get theme() {
+    return this.looks.theme;
+  }
+
+  get look() {
+    return this.looks.current;
+  }
+
+  select(node) {
+    return this.selection.select(node);
+  }
+
+  goTo(node, fly) {
+    return this.selection.goTo(node, fly);
+  }
+
+  setCut(k, show) {
+    return this.cutting.set(k, show);
   }
 
   // ---- views ------------------------------------------------------------------------------------------
 
   viewNames() {
-    return ["circular", "dendrogram", "icicle", "treemap", "disk", ...(this.facts.hasTangle ? ["tangle"] : [])];
+    return [...Object.keys(VIEW_OF_NAME), ...(this.facts.hasTangle ? ["tangle"] : [])];
   }
 
   get animated() {
@@ -166,7 +158,8 @@ export class Explorer {
 
   showStatus() {
     const known = this.source.complete ? "" : ` · ${short(this.store.length)} of ${short(this.facts.nNodes)} nodes loaded`;
-    this.panel.status.textContent = `${short(this.facts.nLeaves)} leaves${known}`;
+    const leaves = leavesText(this.facts.nLeaves);
+    this.panel.status.textContent = `${this.facts.title.endsWith(leaves) ? "" : leaves}${known}`.replace(/^ · /, "");
   }
 
   applyScale(scale) {
@@ -179,6 +172,24 @@ export class Explorer {
     this.rememberState();
   }
 
+  setTheme(theme) {
+    this.looks.setTheme(theme);
+    this.selection.showCard();
+    this.repaint();
+    this.legend.show();
+    this.rememberState();
+  }
+
+  toggleTheme() {
+    this.setTheme(this.theme === "dark" ? "light" : "dark");
+  }
+
+  repaint() {
+    this.looks.refresh();
+    this.stage.request();
+    this.scatter.repaint();
+  }
+
   fit() {
     this.stage.fly(this.stage.view.fitted(), this.animated);
   }
@@ -188,194 +199,59 @@ export class Explorer {
   }
 
   focusSelected() {
-    if (this.selected !== null) this.focus(this.store.slot(this.selected));
+    if (this.selected !== null) this.focus(this.selection.slot);
   }
 
   zoomBy(factor) {
-    const slot = this.selected === null ? -1 : this.store.slot(this.selected);
-    if (slot >= 0) this.stage.view.locate(slot);
-    const view = this.stage.view;
+    const slot = this.selection.slot, view = this.stage.view;
+    if (slot >= 0) view.locate(slot);
     view.zoom(slot >= 0 ? view.sx : this.stage.width / 2, slot >= 0 ? view.sy : this.stage.height / 2, factor);
     this.stage.touch();
   }
 
-  // ---- selecting --------------------------------------------------------------------------------------
-
-  async select(node) {
-    this.selected = node;
-    this.repaint();
-    if (node === null) return showCard(this.panel.card, null, this);
-    const column = this.columnForCard();
-    const card = await this.source.card(node, column ? column.name : null);
-    if (this.selected !== node) return undefined;
-    showCard(this.panel.card, card, this);
-    this.panel.say(`${card.name || `Node ${node}`}, ${short(card.size)} leaves`);
-    return this.rememberState();
-  }
-
-  async goTo(node, fly = true) {
-    this.panel.found.hidden = true;
-    const slot = await this.loader.reach(node);
-    const path = await this.source.path(node);
-    path.slice(1).forEach((above) => this.collapsed.delete(above));
-    if (node < this.facts.nLeaves) this.marks = [this.store.start[slot]];
-    await this.select(node);
-    if (fly) this.focus(this.contextOf(slot));
-  }
-
-  // For a leaf: the nearest ancestor with a handful of leaves, so that it is seen among its neighbors.
-  contextOf(slot) {
-    let at = slot;
-    while (this.store.parent[at] >= 0 && this.store.size[at] < 12) at = this.store.parent[at];
-    return at;
-  }
-
-  columnForCard() {
-    return this.coloring.column || this.truthColumn() || null;
-  }
-
-  truthColumn() {
-    const by = this.coloring.column;
-    if (by && by.kind === "category") return by;
-    return this.facts.columns.find((column) => column.kind === "category") || null;
-  }
-
-  colorsOf(column) {
-    return categoryColors(column.categories.length, this.theme === "dark" ? this.facts.palette.dark : this.facts.palette.light, this.theme === "dark");
-  }
+  // ---- pointer and keys -------------------------------------------------------------------------------
 
   click(slot) {
-    this.panel.menu.hidden = true;
-    this.panel.found.hidden = true;
+    this.panel.closeAll();
     this.panel.canvas.focus({ preventScroll: true });
     this.select(slot < 0 ? null : this.store.id[slot]);
   }
 
   hover(slot, event) {
-    const changed = slot !== this.hovered;
-    this.hovered = slot;
-    if (changed) this.repaint();
-    this.panel.showTip(slot < 0 ? null : this.tipLines(slot), event);
-  }
-
-  tipLines(slot) {
-    const node = this.store.id[slot], size = this.store.size[slot];
-    const lines = [this.nameOf(node) || (size === 1 ? `Leaf ${node}` : `Node ${node}`)];
-    if (size > 1) lines.push(`${short(size)} leaves`);
-    const column = this.coloring.column, value = this.store.value[slot];
-    if (column && !Number.isNaN(value)) {
-      const share = this.store.share[slot] / 255;
-      lines.push(column.kind === "number" ? `${column.name}: ${short(value)}` : `${column.categories[value]}${size > 1 ? ` ${Math.round(100 * share)} %` : ""}`);
-    }
-    return lines;
+    this.selection.hover(slot, event);
   }
 
   escape(target) {
     if (target && target.blur && target !== this.panel.canvas) target.blur();
-    this.panel.found.hidden = true;
-    this.panel.menu.hidden = true;
-    this.panel.help.hidden = true;
-    this.marks = [];
-    this.scatter.marked = null;
-    this.select(null);
+    this.panel.closeAll();
     this.panel.canvas.focus({ preventScroll: true });
+    return this.selection.clear();
   }
 
-  async step(direction) {
-    const s = this.store;
-    if (this.selected === null) return this.select(s.id[0]);
-    const slot = s.slot(this.selected);
-    if (direction === "parent") return s.parent[slot] >= 0 ? this.select(s.id[s.parent[slot]]) : undefined;
-    if (direction === "child") {
-      if (s.count[slot] === -1) await this.loader.loadBelow(slot);
-      return s.count[slot] > 0 ? this.select(s.id[s.first[slot]]) : undefined;
-    }
-    const parent = s.parent[slot];
-    if (parent < 0) return undefined;
-    const to = slot + (direction === "next" ? 1 : -1);
-    return to >= s.first[parent] && to < s.first[parent] + s.count[parent] ? this.select(s.id[to]) : undefined;
+  toggleHelp() {
+    this.panel.help.hidden = !this.panel.help.hidden;
   }
 
-  toggleCollapse() {
-    if (this.selected === null || this.store.size[this.store.slot(this.selected)] < 2) return;
-    if (!this.collapsed.delete(this.selected)) this.collapsed.add(this.selected);
-    this.select(this.selected);
-  }
-
-  expandAll() {
-    this.collapsed.clear();
-    this.select(this.selected);
-  }
-
-  // ---- colors and cut --------------------------------------------------------------------------------
+  // ---- colors -----------------------------------------------------------------------------------------
 
   async setColor(name) {
     this.coloring.setBy(name);
-    if (this.coloring.column) {
-      for (let from = 0; from < this.store.length; from += 100000) {
-        const to = Math.min(from + 100000, this.store.length);
-        const arrays = await this.source.column(name, this.source.complete ? [] : Array.from(this.store.id.subarray(from, to)));
-        this.store.setValues(arrays, from);
-        if (this.source.complete) break;
-      }
-    }
+    if (this.coloring.column) await this.loadValues(name);
     await this.scatter.recolor();
-    this.panel.showLegend();
-    if (this.cut) await this.setCut(this.cut.clusters, false);
+    if (this.cut) await this.cutting.set(this.cut.clusters, false);
+    await this.legend.show();
+    this.selection.showCard();
     this.repaint();
     this.rememberState();
   }
 
-  sliderAt(k) {
-    const most = Math.min(this.facts.nLeaves, MOST_ON_SLIDER);
-    return most <= 1 ? 0 : Math.round((1000 * Math.log(Math.min(k, most))) / Math.log(most));
-  }
-
-  clustersAt(position) {
-    const most = Math.min(this.facts.nLeaves, MOST_ON_SLIDER);
-    return Math.max(1, Math.round(Math.exp((position / 1000) * Math.log(most))));
-  }
-
-  stepCut(by) {
-    const now = this.cut ? this.cut.clusters : 1;
-    const next = this.facts.reachable ? this.facts.reachable.find((k) => k > now) : now + 1;
-    this.setCut(by > 0 ? next || now : now - 1, true);
-  }
-
-  async setCut(k, show) {
-    const wanted = Math.min(Math.max(Math.round(k) || 1, 1), this.facts.nLeaves);
-    const ticket = ++this.cutTicket;
-    const truth = this.truthColumn();
-    const cut = await this.source.cut(wanted, truth ? truth.name : null);
-    if (ticket !== this.cutTicket) return; // a newer position of the slider is on its way
-    this.cut = cut;
-    this.coloring.setCut(cut.roots);
-    this.panel.showCut(cut, truth && truth.name);
-    if (show && this.coloring.by !== "cut") {
-      this.coloring.setBy("cut");
-      this.panel.showCut(cut, truth && truth.name);
+  async loadValues(name) {
+    if (this.source.complete) return this.store.setValues(await this.source.column(name), 0);
+    for (let from = 0; from < this.store.length; from += VALUES_AT_ONCE) {
+      const nodes = Array.from(this.store.id.subarray(from, Math.min(from + VALUES_AT_ONCE, this.store.length)));
+      this.store.setValues(await this.source.column(name, nodes), from);
     }
-    await this.scatter.recolor();
-    this.panel.showLegend();
-    this.repaint();
-    this.rememberState();
-  }
-
-  // ---- search, scatter --------------------------------------------------------------------------------
-
-  focusSearch() {
-    this.panel.search.focus();
-  }
-
-  async search(text) {
-    const ticket = (this.searchTicket = (this.searchTicket || 0) + 1);
-    const result = await this.source.search(text.slice(0, 200));
-    if (ticket !== this.searchTicket) return;
-    this.panel.showFound(result, text);
-    const slots = result.found.map(([leaf]) => this.store.slot(leaf)).filter((slot) => slot >= 0);
-    this.marks = slots.map((slot) => this.store.start[slot]);
-    this.scatter.marked = this.facts.hasPoints ? this.marks : null;
-    this.repaint();
+    return undefined;
   }
 
   // ---- out --------------------------------------------------------------------------------------------
@@ -391,7 +267,7 @@ export class Explorer {
       await navigator.clipboard.writeText(location.href);
       this.panel.say("Link copied");
     } catch {
-      this.panel.say(`Copy the address of this page: it restores this view`);
+      this.panel.say("Copy the address of this page: it restores this view");
     }
   }
 
@@ -400,11 +276,8 @@ export class Explorer {
     const text = stateText({
       view: this.stage.name, k: this.cut && this.cut.clusters, color: this.coloring.by, scale: this.store.scale,
       theme: this.theme, select: this.selected, camera: this.stage.view.cameraText(), collapsed: [...this.collapsed],
+      folds: this.cutting.folds,
     });
     history.replaceState(null, "", `#${text}`);
-  }
-
-  toggleHelp() {
-    this.panel.help.hidden = !this.panel.help.hidden;
   }
 }

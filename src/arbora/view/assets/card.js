@@ -1,40 +1,86 @@
-// The node card: what is known about the selected node.
-import { el, replaceChildren, swatch, bar, short } from "./dom.js";
+// The node card: what is known about the selected node, all columns included.
+import { el, replaceChildren, swatch, bar } from "./dom.js";
+import { categoryText, short, valueText } from "./format.js";
+
+const MIX_ROWS = 8;
 
 export function showCard(box, card, app) {
   if (!card) {
     return replaceChildren(box, el("h2", {}, "Node"), el("p", { class: "note" }, "Click a node to see what is in it."));
   }
   const title = card.name || (card.size === 1 ? `Leaf ${card.node}` : `Node ${card.node}`);
-  const collapsed = app.collapsed.has(card.node);
   return replaceChildren(box,
     el("h2", { class: "card-title" }, title),
     el("dl", { class: "facts" }, cardFacts(card, app).flatMap(([name, value]) => [el("dt", {}, name), el("dd", { "data-fact": name }, value)])),
-    el("div", { class: "actions" },
-      el("button", { type: "button", "data-action": "zoom", onclick: () => app.focusSelected() }, "Zoom here"),
-      card.size > 1 && el("button", { type: "button", "data-action": "collapse", onclick: () => app.toggleCollapse() }, collapsed ? "Expand" : "Collapse")),
-    cardMix(card, app), cardExemplars(card, app), cardWords(card), cardPath(card, app));
+    cardActions(card, app), cardText(card), card.size === 1 ? cardExemplars(card, app) : null, cardColumns(card, app),
+    card.size > 1 ? cardExemplars(card, app) : null, cardWords(card), cardPath(card, app));
 }
 
 function cardFacts(card, app) {
   const facts = [["Leaves", short(card.size)], ["Depth", short(card.depth)]];
   if (card.height !== null) facts.push(["Height", short(card.height, 4)]);
   if (card.support !== null) facts.push(["Support", short(card.support)]);
-  const known = card.mix.reduce((sum, pair) => sum + pair[1], 0);
-  if (known) facts.push(["Purity", short(card.mix[0][1] / card.size)]);
-  if (card.mean !== null) facts.push([`Mean ${app.columnForCard().name}`, short(card.mean)]);
+  const truth = app.facts.columns.indexOf(app.cutting.truth);
+  const known = truth >= 0 ? card.columns[truth].known : 0;
+  if (known && card.size > 1) facts.push(["Purity", short(card.columns[truth].mix[0][1] / known)]);
   facts.push(["Number", String(card.node)]);
   return facts;
 }
 
-function cardMix(card, app) {
-  if (!card.mix.length) return null;
-  const column = app.columnForCard();
-  const colors = app.colorsOf(column);
-  return el("div", { class: "mix" }, el("h3", {}, column.name), ...card.mix.slice(0, 8).map(([code, count]) =>
-    el("div", { class: "mix-row" }, swatch(colors[code]), el("span", { class: "name" }, column.categories[code] || "(empty)"),
-      bar(count / card.size, colors[code]), el("span", { class: "count" }, short(count)))));
+function cardActions(card, app) {
+  const collapsed = app.collapsed.has(card.node);
+  return el("div", { class: "actions" },
+    el("button", { type: "button", "data-action": "zoom", onclick: () => app.focusSelected() }, "Zoom here"),
+    card.size > 1 && el("button", { type: "button", "data-action": "collapse", onclick: () => app.selection.toggleCollapse() }, collapsed ? "Expand" : "Collapse"));
 }
+
+function cardText(card) {
+  return card.text ? el("div", { class: "text" }, el("h3", {}, "Text"), el("p", {}, card.text)) : null;
+}
+
+// ---- columns ------------------------------------------------------------------------------------------
+
+function cardColumns(card, app) {
+  const parts = app.facts.columns.map((column, k) => {
+    const summary = card.columns[k];
+    if (card.size === 1) return leafValue(column, summary, app);
+    if (column.kind === "category") return classMix(column, summary, card, app);
+    return column.kind === "text" ? null : scaleSummary(column, summary, card);
+  });
+  return card.size === 1 ? el("dl", { class: "values" }, parts.flat()) : el("div", { class: "columns" }, parts);
+}
+
+function leafValue(column, summary, app) {
+  const name = el("dt", {}, column.name);
+  const value = (...children) => [name, el("dd", { "data-column": column.name }, ...children)];
+  if (column.kind === "text") return value(summary.text || "–");
+  if (!summary.known) return value("–");
+  if (column.kind !== "category") return value(valueText(column, summary.mean, 6));
+  const code = summary.mix[0][0];
+  return value(swatch(app.coloring.colorOf(code)), ` ${categoryText(column, code)}`);
+}
+
+function missingNote(summary, card) {
+  const missing = card.size - summary.known;
+  return missing ? el("p", { class: "note" }, `${short(missing)} without a value`) : null;
+}
+
+function classMix(column, summary, card, app) {
+  if (!summary.known) return null;
+  const rows = summary.mix.slice(0, MIX_ROWS).map(([code, count]) => {
+    const color = app.coloring.colorOf(code), name = categoryText(column, code);
+    return el("div", { class: "mix-row" }, swatch(color), el("span", { class: "name", title: name }, name), bar(count / summary.known, color), el("span", { class: "count" }, short(count)));
+  });
+  return el("div", { class: "mix", "data-column": column.name }, el("h3", {}, column.name), ...rows, missingNote(summary, card));
+}
+
+function scaleSummary(column, summary, card) {
+  if (!summary.known) return null;
+  const range = summary.least === summary.most ? "" : ` (${valueText(column, summary.least)} to ${valueText(column, summary.most)})`;
+  return el("div", { class: "mix", "data-column": column.name }, el("h3", {}, column.name), el("p", { class: "mean" }, `Mean ${valueText(column, summary.mean)}${range}`), missingNote(summary, card));
+}
+
+// ---- exemplars, words, path ---------------------------------------------------------------------------
 
 function cardExemplars(card, app) {
   if (card.size === 1 && !card.images) return null;
@@ -42,7 +88,8 @@ function cardExemplars(card, app) {
     const picture = card.images ? thumbnail(card.images, app.facts.image, k) : null;
     return el("button", { type: "button", class: picture ? "thumb" : "chip", title: name, "data-leaf": String(leaf), onclick: () => app.goTo(leaf) }, picture || name);
   });
-  return el("div", { class: "exemplars" }, el("h3", {}, "Exemplars"), el("div", { class: card.images ? "thumbs" : "chips" }, items));
+  const kind = card.images ? (card.size === 1 ? "thumbs single" : "thumbs") : "chips";
+  return el("div", { class: "exemplars" }, card.size > 1 ? el("h3", {}, "Exemplars") : null, el("div", { class: kind }, items));
 }
 
 // Pixels to a small canvas; no data: URLs needed.
@@ -67,6 +114,6 @@ function cardWords(card) {
 
 function cardPath(card, app) {
   if (!card.path.length) return null;
-  return el("div", { class: "path" }, el("h3", {}, "Path to the root"), el("ol", {}, ...card.path.slice(0, 40).map(([node, name, size]) =>
-    el("li", {}, el("button", { type: "button", class: "plain", onclick: () => app.goTo(node) }, name || `Node ${node}`), el("span", { class: "count" }, short(size))))));
+  return el("div", { class: "path" }, el("h3", {}, "Path to the root"), el("ol", {}, ...card.path.map(([node, name, size]) =>
+    el("li", {}, el("button", { type: "button", class: "plain", title: name, onclick: () => app.goTo(node) }, el("span", { class: "name" }, name || `Node ${node}`)), el("span", { class: "count" }, short(size))))));
 }

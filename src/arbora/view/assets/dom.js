@@ -30,10 +30,3 @@ export function bar(share, color) {
   inner.style.backgroundColor = color;
   return el("span", { class: "bar", "aria-hidden": "true" }, inner);
 }
-
-export function short(value, digits = 3) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (Number.isInteger(value)) return value.toLocaleString("en");
-  if (Math.abs(value) >= 1000 && Math.abs(value) < 1e9) return Math.round(value).toLocaleString("en");
-  return Math.abs(value) >= 1e9 || Math.abs(value) < 1e-3 ? value.toExponential(2) : value.toPrecision(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
-}

@@ -12,7 +12,7 @@ export async function exportView(app, kind) {
   if (kind === "csv") {
     const { names, label } = await app.source.labels(app.cut.clusters);
     const rows = [["leaf", "name", "cluster"]];
-    names.forEach((one, leaf) => rows.push([leaf, one, label[leaf] + 1]));
+    names.forEach((one, leaf) => rows.push([leaf, one, label[leaf]]));
     saveBlob(new Blob([csvText(rows)], { type: "text/csv" }), `${name}-${app.cut.clusters}-clusters.csv`);
   }
 }

@@ -5,6 +5,8 @@ export const KEY_HELP = [
   ["+ −", "zoom in and out"],
   ["0", "show everything"],
   ["Enter", "zoom to the selected node"],
+  ["d", "go down one level at the selected node"],
+  ["f", "fold what lies below the cut, or show it"],
   ["c", "collapse or expand the selected node"],
   ["x", "expand everything"],
   ["[ ]", "fewer, more clusters"],
@@ -18,7 +20,7 @@ export const KEY_HELP = [
 export function listenToKeys(root, app) {
   root.addEventListener("keydown", (event) => {
     const target = event.composedPath()[0];
-    const typing = target && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
+    const typing = target && (/^(SELECT|TEXTAREA)$/.test(target.tagName) || (target.tagName === "INPUT" && target.type !== "checkbox"));
     if (event.key === "Escape") return app.escape(target);
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return undefined;
     const action = keyAction(app, event.key, target);
@@ -31,27 +33,28 @@ export function listenToKeys(root, app) {
 function keyAction(app, key, target) {
   const views = app.viewNames();
   if (/^[1-9]$/.test(key) && views[Number(key) - 1]) return () => app.showView(views[Number(key) - 1]);
-  const onButton = target && target.tagName === "BUTTON";
+  // Enter presses the button that has the focus
+  if (key === "Enter" && target && target.tagName === "BUTTON") return undefined;
   const actions = {
     "+": () => app.zoomBy(1.4),
     "=": () => app.zoomBy(1.4),
     "-": () => app.zoomBy(1 / 1.4),
-    "0": () => app.fit(),
-    c: () => app.toggleCollapse(),
-    x: () => app.expandAll(),
-    "[": () => app.stepCut(-1),
-    "]": () => app.stepCut(1),
-    "/": () => app.focusSearch(),
+    0: () => app.cutting.drillOut(),
+    c: () => app.selection.toggleCollapse(),
+    x: () => app.selection.expandAll(),
+    d: () => app.cutting.drill(app.selection.slot),
+    f: () => app.cutting.setFolds(!app.cutting.folds),
+    "[": () => app.cutting.step(-1),
+    "]": () => app.cutting.step(1),
+    "/": () => app.panel.search.focus(),
     t: () => app.toggleTheme(),
     l: () => app.copyLink(),
     "?": () => app.toggleHelp(),
+    ArrowUp: () => app.selection.step("previous"),
+    ArrowDown: () => app.selection.step("next"),
+    ArrowLeft: () => app.selection.step("parent"),
+    ArrowRight: () => app.selection.step("child"),
+    Enter: () => app.focusSelected(),
   };
-  if (!onButton) {
-    actions.ArrowUp = () => app.step("previous");
-    actions.ArrowDown = () => app.step("next");
-    actions.ArrowLeft = () => app.step("parent");
-    actions.ArrowRight = () => app.step("child");
-    actions.Enter = () => app.focusSelected();
-  }
   return actions[key];
 }

@@ -4,6 +4,7 @@ export function stateText(state) {
   for (const key of ["view", "k", "color", "scale", "theme", "select", "camera"]) {
     if (state[key] !== null && state[key] !== undefined && state[key] !== "") text.set(key, state[key]);
   }
+  text.set("folds", state.folds ? "1" : "0");
   if (state.collapsed && state.collapsed.length) text.set("collapsed", state.collapsed.slice(0, 500).join("."));
   return text.toString();
 }
@@ -19,6 +20,7 @@ export function readState(text) {
     theme: given.get("theme"),
     select: number("select"),
     camera: given.get("camera"),
+    folds: given.has("folds") ? given.get("folds") === "1" : null,
     collapsed: (given.get("collapsed") || "").split(".").filter((id) => /^\d{1,10}$/.test(id)).map(Number),
   };
 }

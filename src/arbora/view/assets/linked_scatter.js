@@ -1,6 +1,6 @@
 // The scatter and the tree follow each other: hover, selection, marks and colors.
 import { Scatter } from "./scatter.js";
-import { short } from "./dom.js";
+import { counted } from "./format.js";
 
 export class LinkedScatter extends Scatter {
   constructor(canvas, app) {
@@ -50,7 +50,7 @@ export class LinkedScatter extends Scatter {
   }
 
   hoverPoint(k) {
-    this.app.hovered = k < 0 ? -1 : this.slotAtLeaf(k);
+    this.app.selection.hovered = k < 0 ? -1 : this.slotAtLeaf(k);
     this.app.repaint();
   }
 
@@ -60,9 +60,7 @@ export class LinkedScatter extends Scatter {
   }
 
   brushed(found) {
-    this.app.marks = found;
-    this.marked = found;
-    this.app.panel.say(`${short(found.length)} points marked`);
-    this.app.repaint();
+    this.app.selection.mark(found);
+    this.app.panel.say(`${counted(found.length, "point")} marked`);
   }
 }

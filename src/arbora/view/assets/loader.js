@@ -31,7 +31,8 @@ export class Loader {
       const { facts, arrays } = await source.below(store.id[slot], asked);
       const base = store.length;
       store.addBelow(slot, facts.rootOpened, arrays);
-      const now = coloring.column ? coloring.by : null; // the color may have changed meanwhile
+      // the color may have changed meanwhile
+      const now = coloring.column ? coloring.by : null;
       if (now !== asked && now) store.setValues(await source.column(now, Array.from(arrays.id)), base);
     } finally {
       this.loading.delete(slot);
@@ -39,11 +40,11 @@ export class Loader {
   }
 
   // Makes sure the page holds a node, asking for its ancestors' children from the top.
-  async reach(node) {
-    const { source, store } = this.app;
+  // path: from the node up to the root
+  async reach(node, path) {
+    const { store } = this.app;
     if (store.slot(node) >= 0) return store.slot(node);
-    const path = (await source.path(node)).reverse();
-    for (const above of path) {
+    for (const above of [...path].reverse()) {
       const slot = store.slot(above);
       if (above !== node && store.count[slot] === -1) await this.loadBelow(slot);
     }

@@ -50,8 +50,7 @@ export function listenToPointer(stage, app) {
 
   canvas.addEventListener("dblclick", (event) => {
     const p = at(event), slot = stage.view.hit(stage.frame, p.x, p.y);
-    if (slot >= 0) app.focus(slot);
-    else app.fit();
+    app.cutting.drill(slot);
   });
 
   canvas.addEventListener("wheel", (event) => {

@@ -21,7 +21,7 @@ export class Scatter {
     this.colors = null;
   }
 
-  // colors: one palette index a leaf (in leaf order), or null
+  // colors: one palette index per leaf (in leaf order), or null
   setColors(colors) {
     this.colors = colors;
   }

@@ -1,15 +1,24 @@
 // Everything is in the page: the same questions as RemoteSource, answered from the arrays.
+import { compareFlat } from "./agreement.js";
+import { Finder } from "./search.js";
+
 const MISSING_LEAF_CODE = 65535;
+const TITLE_WORDS = 3;
+const PATH_ON_CARD = 40;
+const CHILDREN_ON_CARD = 50;
+const EXEMPLARS_ON_CARD = 12;
 
 export class LocalSource {
   constructor({ facts, arrays }) {
     this.facts = facts;
     this.arrays = arrays;
     this.complete = true;
-    const slots = new Int32Array(facts.nNodes);
+    const slots = new Int32Array(facts.nNodes).fill(-1);
     arrays.id.forEach((node, k) => (slots[node] = k));
     this.slots = slots;
     this.parents = this.readParents();
+    this.titles = new Map();
+    this.finder = new Finder({ facts, arrays }, (node) => this.nameOf(node), (node) => this.sizeOf(node));
   }
 
   readParents() {
@@ -33,8 +42,12 @@ export class LocalSource {
     return k < 0 ? {} : { value: this.arrays[`value${k}`], share: this.arrays[`share${k}`] };
   }
 
-  async column(column) {
-    return this.columnArrays(column);
+  // Values of the listed nodes, or of all nodes in the order of the arrays.
+  async column(column, nodes = null) {
+    const { value, share } = this.columnArrays(column);
+    if (!nodes) return { value, share };
+    const at = nodes.map((node) => this.slots[node]);
+    return { value: value.constructor.from(at, (k) => value[k]), share: Uint8Array.from(at, (k) => share[k]) };
   }
 
   async leaves(column) {
@@ -47,9 +60,18 @@ export class LocalSource {
     return path;
   }
 
+  // ---- names and search -------------------------------------------------------------------------------
+
+  sizeOf(node) {
+    return this.arrays.size[this.slots[node]];
+  }
+
   nameOf(node) {
-    if (node >= this.facts.nLeaves) return this.facts.innerNames[node] || "";
-    return this.facts.names ? this.facts.names[node] : String(node);
+    if (node < this.facts.nLeaves) return this.facts.names ? this.facts.names[node] : String(node);
+    const own = this.facts.innerNames[node];
+    if (own || !this.facts.vocabulary) return own || "";
+    if (!this.titles.has(node)) this.titles.set(node, this.topWords(this.slots[node], TITLE_WORDS).join(", "));
+    return this.titles.get(node);
   }
 
   async names(nodes) {
@@ -57,82 +79,122 @@ export class LocalSource {
   }
 
   async search(text) {
-    const wanted = text.trim().toLowerCase();
-    if (!wanted) return { count: 0, found: [] };
-    const hits = [];
-    for (let leaf = 0; leaf < this.facts.nLeaves; leaf++) {
-      const name = this.nameOf(leaf), folded = name.toLowerCase();
-      if (folded.includes(wanted)) hits.push([leaf, name, folded === wanted ? 0 : folded.startsWith(wanted) ? 1 : 2]);
-    }
-    hits.sort((a, b) => a[2] - b[2] || a[0] - b[0]);
-    return { count: hits.length, found: hits.slice(0, 50).map(([leaf, name]) => [leaf, name]) };
+    return this.finder.find(text);
   }
 
-  // Splits in order of rank until one more would give too many clusters.
-  clusterRoots(k) {
-    const { opened, rank, id, start } = this.arrays;
-    const gained = new Int32Array(this.facts.nNodes - this.facts.nLeaves);
-    for (let s = 0; s < id.length; s++) if (opened[s] > 0) gained[rank[s]] = opened[s] - 1;
+  async members(wanted) {
+    return this.finder.members(wanted);
+  }
+
+  // ---- cutting ----------------------------------------------------------------------------------------
+
+  // How many splits, in order of rank, the finest cut into at most k clusters makes.
+  splitsFor(k) {
+    if (!this.gained) {
+      const { opened, rank, id } = this.arrays;
+      this.gained = new Int32Array(this.facts.nNodes - this.facts.nLeaves);
+      for (let s = 0; s < id.length; s++) if (opened[s] > 0) this.gained[rank[s]] = opened[s] - 1;
+    }
     let done = 0, clusters = 1;
-    while (done < gained.length && clusters + gained[done] <= k) clusters += gained[done++];
+    while (done < this.gained.length && clusters + this.gained[done] <= k) clusters += this.gained[done++];
+    // splits that only unwrap a single child change nothing
+    while (done > 0 && this.gained[done - 1] === 0) done--;
+    return done;
+  }
+
+  // Slots of the clusters, numbered as tree.cut does: by the smallest leaf each holds.
+  clusterRoots(k) {
+    const { rank, id, start, size, leafOrder } = this.arrays, done = this.splitsFor(k);
     const roots = [];
     for (let s = 0; s < id.length; s++) {
       const p = this.parents[s];
-      if (rank[s] >= done && (p < 0 || rank[p] < done)) roots.push(s);
+      if (rank[s] < done || (p >= 0 && rank[p] >= done)) continue;
+      let first = Infinity;
+      for (let at = start[s]; at < start[s] + size[s]; at++) first = Math.min(first, leafOrder[at]);
+      roots.push([first, s]);
     }
-    return roots.sort((a, b) => start[a] - start[b]);
+    return { done, roots: roots.sort((a, b) => a[0] - b[0]).map((pair) => pair[1]) };
+  }
+
+  clusterOfPlace(roots) {
+    const { start, size } = this.arrays, cluster = new Int32Array(this.facts.nLeaves);
+    roots.forEach((s, k) => cluster.fill(k, start[s], start[s] + size[s]));
+    return cluster;
   }
 
   async cut(k, column) {
-    const roots = this.clusterRoots(k);
-    const sizes = roots.map((s) => this.arrays.size[s]);
-    const n = this.facts.nLeaves;
+    const { done, roots } = this.clusterRoots(k);
+    const sizes = roots.map((s) => this.arrays.size[s]), n = this.facts.nLeaves;
     const entropy = sizes.reduce((sum, size) => sum - (size / n) * Math.log(size / n), 0);
     const facts = {
-      clusters: roots.length, largest: sizes.reduce((a, b) => Math.max(a, b), 0),
-      smallest: sizes.reduce((a, b) => Math.min(a, b), n), effective: Math.exp(entropy),
-      roots: roots.map((s) => this.arrays.id[s]),
+      clusters: roots.length, largest: sizes.reduce((a, b) => Math.max(a, b), 0), smallest: sizes.reduce((a, b) => Math.min(a, b), n),
+      effective: Math.exp(entropy), splits: done, roots: roots.map((s) => this.arrays.id[s]), sizes,
     };
     const c = this.facts.columns.findIndex((one) => one.name === column);
-    if (c >= 0 && this.facts.columns[c].kind === "category") {
-      Object.assign(facts, compareFlat(sizes, this.arrays[`leaves${c}`], this.facts.columns[c].categories.length));
+    if (c >= 0 && this.facts.columns[c].scores) {
+      Object.assign(facts, compareFlat(this.clusterOfPlace(roots), roots.length, this.arrays[`leaves${c}`], this.facts.columns[c].categories.length));
     }
     return facts;
   }
 
   async labels(k) {
     const label = new Int32Array(this.facts.nLeaves);
-    this.clusterRoots(k).forEach((s, cluster) => {
-      for (let at = this.arrays.start[s]; at < this.arrays.start[s] + this.arrays.size[s]; at++) {
-        label[this.arrays.leafOrder[at]] = cluster;
-      }
-    });
+    this.clusterOfPlace(this.clusterRoots(k).roots).forEach((cluster, at) => (label[this.arrays.leafOrder[at]] = cluster));
     return { names: Array.from({ length: this.facts.nLeaves }, (_, leaf) => this.nameOf(leaf)), label };
   }
 
-  async card(node, column) {
-    const a = this.arrays, s = this.slots[node];
+  // ---- the node card ----------------------------------------------------------------------------------
+
+  async card(node) {
+    const a = this.arrays, s = this.slots[node], isLeaf = node < this.facts.nLeaves;
     const above = (await this.path(node)).slice(1);
     const shown = this.exemplars(s);
     const finite = (array) => (array && Number.isFinite(array[s]) ? array[s] : null);
     const children = [];
-    for (let k = 0; k < Math.min(a.opened[s], 50); k++) children.push(a.id[this.firsts[s] + k]);
-    const card = {
-      node, name: this.nameOf(node), size: a.size[s], depth: above.length,
-      height: finite(a.height), support: finite(a.support), children,
-      path: above.slice(0, 200).map((one) => [one, this.nameOf(one), a.size[this.slots[one]]]),
+    for (let k = 0; k < Math.min(a.opened[s], CHILDREN_ON_CARD); k++) children.push(a.id[this.firsts[s] + k]);
+    return {
+      node, name: this.nameOf(node), size: a.size[s], depth: above.length, height: finite(a.height), support: finite(a.support), children,
+      path: above.slice(0, PATH_ON_CARD).map((one) => [one, this.nameOf(one), this.sizeOf(one)]),
+      columns: this.facts.columns.map((column, k) => this.summary(column, k, s)),
       exemplars: shown.map((leaf) => [leaf, this.nameOf(leaf)]),
-      words: this.topWords(s), mix: [], mean: null, images: this.imagesOf(shown),
+      words: this.facts.vocabulary && !isLeaf ? this.topWords(s, 10) : [],
+      text: this.facts.texts && isLeaf ? this.facts.texts[node] : null,
+      images: this.imagesOf(shown),
     };
-    const c = this.facts.columns.findIndex((one) => one.name === column);
-    if (c < 0) return card;
-    if (this.facts.columns[c].kind === "category") card.mix = this.classCounts(s, c);
-    else card.mean = finite(a[`value${c}`]);
-    return card;
+  }
+
+  // What a column says about a node; missing values do not count.
+  summary(column, k, s) {
+    const from = this.arrays.start[s], to = from + this.arrays.size[s];
+    if (column.kind === "text") return to - from === 1 ? { text: column.texts[from] } : {};
+    const values = this.arrays[`leaves${k}`];
+    if (column.kind === "category") return this.classCounts(values, from, to, column.categories.length);
+    let known = 0, sum = 0, least = Infinity, most = -Infinity;
+    for (let at = from; at < to; at++) {
+      const value = values[at];
+      if (Number.isNaN(value)) continue;
+      known++;
+      sum += value;
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+    }
+    return known ? { known, mean: sum / known, least, most } : { known };
+  }
+
+  classCounts(codes, from, to, nClasses) {
+    const counts = new Int32Array(nClasses);
+    let known = 0;
+    for (let at = from; at < to; at++) {
+      if (codes[at] === MISSING_LEAF_CODE) continue;
+      counts[codes[at]]++;
+      known++;
+    }
+    const mix = Array.from(counts, (count, code) => [code, count]).filter((pair) => pair[1]).sort((p, q) => q[1] - p[1]);
+    return { known, mix: mix.slice(0, 12) };
   }
 
   exemplars(s) {
-    const a = this.arrays, most = 12;
+    const a = this.arrays, most = EXEMPLARS_ON_CARD;
     if (a.exemplars) return Array.from(a.exemplars.subarray(s * most, (s + 1) * most)).filter((leaf) => leaf >= 0);
     const count = Math.min(a.size[s], most);
     return Array.from({ length: count }, (_, k) => a.leafOrder[a.start[s] + Math.floor(((2 * k + 1) * a.size[s]) / (2 * count))]);
@@ -146,27 +208,20 @@ export class LocalSource {
     return images;
   }
 
-  classCounts(s, c) {
-    const codes = this.arrays[`leaves${c}`], a = this.arrays;
-    const counts = new Int32Array(this.facts.columns[c].categories.length);
-    for (let at = a.start[s]; at < a.start[s] + a.size[s]; at++) if (codes[at] !== MISSING_LEAF_CODE) counts[codes[at]]++;
-    return Array.from(counts, (count, code) => [code, count]).filter((pair) => pair[1]).sort((p, q) => q[1] - p[1]).slice(0, 12);
-  }
-
-  topWords(s) {
-    if (!this.facts.vocabulary) return [];
+  topWords(s, most) {
     const a = this.arrays, n = this.facts.nLeaves, size = a.size[s];
     const counts = new Int32Array(this.facts.vocabulary.length);
     for (let k = a.wordOffsets[a.start[s]]; k < a.wordOffsets[a.start[s] + size]; k++) counts[a.wordIndex[k]]++;
     const scored = [];
     counts.forEach((count, word) => {
       if (!count) return;
-      const share = count / size;
-      const score = share * Math.log((share + 1e-9) / (a.wordTotal[word] / n));
-      if (score > 0 || size === n) scored.push([score, word]);
+      const share = count / size, score = size === n ? share : share * Math.log(share / (a.wordTotal[word] / n));
+      if (score > 0) scored.push([score, word]);
     });
-    return scored.sort((p, q) => q[0] - p[0] || p[1] - q[1]).slice(0, 10).map((pair) => this.facts.vocabulary[pair[1]]);
+    return scored.sort((p, q) => q[0] - p[0] || p[1] - q[1]).slice(0, most).map((pair) => this.facts.vocabulary[pair[1]]);
   }
+
+  // ---- scatter and second tree ------------------------------------------------------------------------
 
   async points() {
     return this.arrays.points;
@@ -179,47 +234,4 @@ export class LocalSource {
     }
     return { facts: this.facts.tangle, arrays };
   }
-}
-
-// Purity, normalized mutual information and adjusted Rand index of clusters that are runs of the leaf order.
-export function compareFlat(sizes, codes, nLabels) {
-  const byLabel = new Float64Array(nLabels);
-  let n = 0, best = 0, mutual = 0, pairs = 0, clusterPairs = 0, entropy = 0, at = 0;
-  const choose = (v) => (v * (v - 1)) / 2;
-  for (let k = 0; k < codes.length; k++) if (codes[k] !== MISSING_LEAF_CODE) { byLabel[codes[k]]++; n++; }
-  if (!n) return {};
-  const counts = new Float64Array(nLabels);
-  for (const size of sizes) {
-    const touched = [];
-    let known = 0, most = 0;
-    for (let k = at; k < at + size; k++) {
-      const code = codes[k];
-      if (code === MISSING_LEAF_CODE) continue;
-      if (!counts[code]++) touched.push(code);
-      known++;
-    }
-    for (const code of touched) {
-      const count = counts[code];
-      most = Math.max(most, count);
-      pairs += choose(count);
-      mutual += (count / n) * Math.log((n * count) / (known * byLabel[code]));
-      counts[code] = 0;
-    }
-    best += most;
-    clusterPairs += choose(known);
-    if (known) entropy -= (known / n) * Math.log(known / n);
-    at += size;
-  }
-  let labelPairs = 0, labelEntropy = 0;
-  for (const count of byLabel) {
-    labelPairs += choose(count);
-    if (count) labelEntropy -= (count / n) * Math.log(count / n);
-  }
-  const mean = (entropy + labelEntropy) / 2, chance = (clusterPairs * labelPairs) / Math.max(choose(n), 1);
-  const most = (clusterPairs + labelPairs) / 2;
-  return {
-    purity: best / n,
-    nmi: mean <= 1e-12 ? 1 : Math.max(mutual / mean, 0),
-    ari: most === chance ? 1 : (pairs - chance) / (most - chance),
-  };
 }

@@ -27,6 +27,10 @@ export class RemoteSource {
     return (await this.ask("search", { text })).facts;
   }
 
+  async members(wanted) {
+    return (await this.ask("members", wanted)).arrays.places;
+  }
+
   async column(column, nodes) {
     return (await this.ask("column", { column, nodes })).arrays;
   }
@@ -37,7 +41,7 @@ export class RemoteSource {
 
   async cut(k, column) {
     const { facts, arrays } = await this.ask("cut", { k, column });
-    return { ...facts, roots: Array.from(arrays.roots) };
+    return { ...facts, roots: Array.from(arrays.roots), sizes: Array.from(arrays.sizes) };
   }
 
   async labels(k) {
@@ -45,8 +49,8 @@ export class RemoteSource {
     return { names: facts.names, label: arrays.label };
   }
 
-  async card(node, column) {
-    const { facts, arrays } = await this.ask("card", { node, column });
+  async card(node) {
+    const { facts, arrays } = await this.ask("card", { node });
     return { ...facts, images: arrays.images };
   }
 

@@ -4,7 +4,8 @@ import { SvgContext } from "./svg.js";
 
 const MOVING = { threshold: 3, budget: 7000 };
 const RESTING = { threshold: 1.2, budget: 26000 };
-const SETTLE = 140; // ms without movement before the fine picture is painted
+// Milliseconds without movement before the fine picture is painted.
+const SETTLE = 140;
 const MORPH = 520;
 const FLIGHT = 420;
 
@@ -13,7 +14,8 @@ export class Stage {
     this.canvas = canvas;
     this.store = store;
     this.coloring = coloring;
-    this.hooks = hooks; // look(), collapsed, selected(), hovered(), marks(), want(list), moved()
+    // look(), collapsed, foldFrom(), selected(), hovered(), marks(), want(list), moved()
+    this.hooks = hooks;
     this.views = {};
     this.name = null;
     this.frame = new Frame();
@@ -34,12 +36,15 @@ export class Stage {
     this.views[name] = view;
     view.resize(this.width || 1, this.height || 1);
     view.labelSpace = this.labelSpace || 0;
+    view.titleSpace = this.titleSpace || 0;
     view.fit();
   }
 
-  setLabelSpace(pixels) {
+  // Pixels for names of leaves, and for titles of closed nodes.
+  setLabelSpace(pixels, titles) {
     this.labelSpace = pixels;
-    for (const view of Object.values(this.views)) view.labelSpace = pixels;
+    this.titleSpace = titles;
+    for (const view of Object.values(this.views)) Object.assign(view, { labelSpace: pixels, titleSpace: titles });
   }
 
   resize() {
@@ -95,7 +100,7 @@ export class Stage {
   }
 
   fill(frame, options) {
-    const tuned = { ...options };
+    const tuned = { ...options, foldFrom: this.hooks.foldFrom() };
     for (let attempt = 0; attempt < 12; attempt++) {
       if (walk(this.store, this.view, this.coloring, this.hooks.collapsed, tuned, frame, this.wanted)) return;
       tuned.threshold *= 1.6;
@@ -106,7 +111,7 @@ export class Stage {
     const began = performance.now();
     const moving = this.isMoving;
     this.fill(this.frame, moving ? this.moving : RESTING);
-    const ctx = this.canvas.getContext("2d", { alpha: false });
+    const ctx = this.canvas.getContext("2d");
     ctx.setTransform(this.dpr, 0, 0, this.dpr, 0, 0);
     this.paintOn(ctx, this.frame);
     if (this.wanted.length) this.hooks.want(this.wanted);
@@ -226,7 +231,7 @@ export class Stage {
   }
 
   paintMorph(from, before, tx, ty, t, step) {
-    const ctx = this.canvas.getContext("2d", { alpha: false }), look = this.hooks.look();
+    const ctx = this.canvas.getContext("2d"), look = this.hooks.look();
     ctx.setTransform(this.dpr, 0, 0, this.dpr, 0, 0);
     ctx.globalAlpha = 1;
     ctx.fillStyle = look.background;

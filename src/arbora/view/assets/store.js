@@ -1,7 +1,8 @@
 // The part of the tree the page holds: typed arrays, children of a node side by side.
 // count[i]: number of children, 0 for a leaf, -1 for a node whose children have not been asked for yet.
 const STORE_INTS = ["id", "parent", "first", "count", "start", "size", "rank", "deep", "depth"];
-const STORE_FLOATS = ["y", "rho", "x0", "y0", "x1", "y1", "height", "support", "value", "along", "bottom"];
+const STORE_FLOATS = ["y", "rho", "x0", "y0", "x1", "y1", "along", "bottom"];
+const STORE_DOUBLES = ["x", "value"];
 const MISSING_CODE = 65535;
 
 export class Store {
@@ -26,7 +27,7 @@ export class Store {
     };
     for (const name of STORE_INTS) this[name] = enlarge(this[name], Int32Array);
     for (const name of STORE_FLOATS) this[name] = enlarge(this[name], Float32Array);
-    this.x = enlarge(this.x, Float64Array);
+    for (const name of STORE_DOUBLES) this[name] = enlarge(this[name], Float64Array);
     this.share = enlarge(this.share, Uint8Array);
     this.capacity = capacity;
   }
@@ -53,10 +54,6 @@ export class Store {
     this.count.set(arrays.opened, base);
     for (const name of ["id", "start", "size", "rank", "deep", "x", "y", "rho", "x0", "y0", "x1", "y1"]) {
       if (arrays[name]) this[name].set(arrays[name], base);
-    }
-    for (const name of ["height", "support"]) {
-      if (arrays[name]) this[name].set(arrays[name], base);
-      else this[name].fill(NaN, base, base + n);
     }
     this.length = base + n;
     for (let i = base; i < base + n; i++) this.slotOfNode[this.id[i]] = i;

@@ -7,14 +7,15 @@ export function brightness(color) {
 // As many characters as fit, with an ellipsis; nothing if even three do not.
 export function fitText(measure, text, room) {
   if (!text || measure.measureText(text).width <= room) return text;
-  if (/^[\d,]+$/.test(text)) return ""; // part of a number would be another number
+  // part of a number would be another number
+  if (/^[\d,]+$/.test(text)) return "";
   let length = Math.floor((text.length * room) / measure.measureText(text).width);
   while (length > 1 && measure.measureText(`${text.slice(0, length)}…`).width > room) length--;
   return length < 2 ? "" : `${text.slice(0, length)}…`;
 }
 
-export function clipText(text) {
-  return text.length > 60 ? `${text.slice(0, 58)}…` : text;
+export function clipText(text, most = 60) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 // Pixels that the longest leaf name needs (names of a large tree are not known beforehand).

@@ -1,9 +1,11 @@
 // Root in the middle, leaves around: the dendrogram in polar coordinates.
 import { PlanarView, Ink, nearestDrawn } from "./planar.js";
+import { paintNodeNames } from "./labels.js";
 import { OPEN, CLOSED, LEAF } from "./walk.js";
 
 const TURN = 2 * Math.PI;
-const THIN = 4; // pixels
+// Pixels.
+const THIN = 4;
 
 export class CircularView extends PlanarView {
   fitted() {
@@ -167,7 +169,7 @@ export class CircularView extends PlanarView {
       const r = this.camera.zx * this.store.bottom[i] + 6;
       const x = this.camera.px + r * Math.cos(angle), y = this.camera.py + r * Math.sin(angle);
       if (x < -60 || y < -60 || x > this.width + 60 || y > this.height + 60) continue;
-      const text = frame.kind[k] === LEAF ? look.name(this.store.id[i]) : look.count(i);
+      const text = frame.kind[k] === LEAF ? look.name(this.store.id[i]) : look.title(i);
       if (!text) continue;
       const flipped = Math.cos(angle) < 0;
       ctx.save();
@@ -177,6 +179,7 @@ export class CircularView extends PlanarView {
       ctx.fillText(text, 0, 0);
       ctx.restore();
     }
+    paintNodeNames(ctx, frame, this.store, look, (k) => ({ x: frame.x[k], y: frame.y[k] - 10 }), this.width, this.height);
   }
 
   outline(ctx, i) {

@@ -1,8 +1,11 @@
 // Root on the left, leaves on the right: height runs across, leaves run down.
 import { PlanarView, Ink, nearestDrawn } from "./planar.js";
+import { paintNodeNames } from "./labels.js";
 import { OPEN, CLOSED, LEAF } from "./walk.js";
 
-const LABEL_SPACING = 5.5; // pixels a leaf: below twice that every other name is left out
+// Pixels per leaf below which names are left out, and the sizes of type above it.
+const LABEL_SPACING = 5.5;
+const LEAST_TYPE = 6.5, MOST_TYPE = 11.5;
 
 export class DendrogramView extends PlanarView {
   fitted() {
@@ -15,7 +18,8 @@ export class DendrogramView extends PlanarView {
 
   // Room for leaf names, where zooming `times` over the whole leaves enough height for them.
   labelRoom(times) {
-    return (times * (this.height - 54)) / this.store.nLeaves >= LABEL_SPACING ? this.labelSpace : 0;
+    const leaves = (times * (this.height - 54)) / this.store.nLeaves >= LABEL_SPACING ? this.labelSpace : 0;
+    return Math.max(leaves, this.titleSpace || 0);
   }
 
   zoomAxes() {
@@ -89,21 +93,28 @@ export class DendrogramView extends PlanarView {
     ctx.globalAlpha = 1;
   }
 
+  // Type shrinks with the rows, down to what can be read; below that every second name is left out.
   paintLabels(ctx, frame, look) {
-    ctx.font = look.font;
+    const typeSize = (extent) => Math.min(Math.max(Math.floor(2 * extent - 1) / 2, LEAST_TYPE), MOST_TYPE);
+    let size = typeSize(this.camera.zy / this.store.nLeaves);
+    ctx.font = look.fontOf(size);
     ctx.textAlign = "left";
     ctx.textBaseline = "middle";
     ctx.fillStyle = look.text;
     let last = -1e9;
     for (let k = 0; k < frame.length; k++) {
       const kind = frame.kind[k], y = frame.y[k];
-      if (kind === OPEN || y < -8 || y > this.height + 8 || frame.extent[k] < LABEL_SPACING || y - last < 11) continue;
+      if (kind === OPEN || y < -8 || y > this.height + 8 || frame.extent[k] < LABEL_SPACING) continue;
+      const fitting = typeSize(frame.extent[k]);
+      if (y - last < (size + fitting) / 2 - 0.5) continue;
+      if (fitting !== size) ctx.font = look.fontOf((size = fitting));
       const i = frame.slot[k];
-      const text = kind === LEAF ? look.name(this.store.id[i]) : look.count(i);
+      const text = kind === LEAF ? look.name(this.store.id[i]) : look.title(i);
       if (!text) continue;
       ctx.fillText(text, this.camera.px + this.camera.zx * this.store.bottom[i] + 6, y);
       last = y;
     }
+    paintNodeNames(ctx, frame, this.store, look, (k) => ({ x: (frame.x[k] + frame.x[frame.up[k]]) / 2, y: frame.y[k] - 10 }), this.width, this.height);
   }
 
   outline(ctx, i) {

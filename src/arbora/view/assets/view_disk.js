@@ -1,10 +1,12 @@
 // The Poincaré disk: the tree in the hyperbolic plane, moved by isometries (focus and context).
 import { Ink, nearestDrawn } from "./planar.js";
 import { mobiusMove, mobiusAngle, mobiusDrag, mobiusTranslate, clampToDisk } from "./mobius.js";
+import { paintNodeNames } from "./labels.js";
 import { OPEN, CLOSED, LEAF } from "./walk.js";
 
 const FULL_TURN = 2 * Math.PI;
-const STRAIGHT_BELOW = 14; // pixels: shorter branches are drawn straight
+// Pixels: shorter branches are drawn straight.
+const STRAIGHT_BELOW = 14;
 
 export class DiskView {
   constructor(store) {
@@ -213,7 +215,7 @@ export class DiskView {
       if (frame.kind[k] === OPEN || frame.extent[k] < 13) continue;
       if (Math.hypot(frame.x[k] - lastX, frame.y[k] - lastY) < 13) continue;
       const i = frame.slot[k];
-      const text = frame.kind[k] === LEAF ? look.name(this.store.id[i]) : look.count(i);
+      const text = frame.kind[k] === LEAF ? look.name(this.store.id[i]) : look.title(i);
       if (!text) continue;
       lastX = frame.x[k];
       lastY = frame.y[k];
@@ -226,6 +228,7 @@ export class DiskView {
       ctx.fillText(text, 0, 0);
       ctx.restore();
     }
+    paintNodeNames(ctx, frame, this.store, look, (k) => ({ x: frame.x[k], y: frame.y[k] - 10 }), this.width, this.height);
   }
 
   outline(ctx, i) {

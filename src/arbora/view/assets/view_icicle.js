@@ -1,8 +1,10 @@
-// Every node a bar: as tall as its leaves, from its parent's height to its own.
+// One bar per node: as tall as its leaves, from its parent's height to its own.
 import { PlanarView, Ink } from "./planar.js";
 import { OPEN, LEAF } from "./walk.js";
 
 const ROOT_BAND = 0.03;
+// Opacity of open nodes, closed nodes and leaves.
+const ICICLE_ALPHA = [0.86, 0.5, 0.7];
 
 export class IcicleView extends PlanarView {
   fitted() {
@@ -65,7 +67,7 @@ export class IcicleView extends PlanarView {
       const x0 = frame.up[k] >= 0 ? frame.x[frame.up[k]] : this.camera.px;
       const x1 = frame.kind[k] === OPEN ? frame.x[k] : this.camera.px + this.camera.zx * (ROOT_BAND + (1 - ROOT_BAND) * this.store.bottom[i]);
       ink.fill(frame.color[k]);
-      ctx.globalAlpha = frame.kind[k] === OPEN ? 0.86 : frame.kind[k] === LEAF ? 0.7 : 0.5;
+      ctx.globalAlpha = ICICLE_ALPHA[frame.kind[k]];
       const inset = e > 3 ? gap : 0;
       ctx.fillRect(x0 + gap, top + inset, Math.max(x1 - x0 - gap, 0.5), Math.max(e - 2 * inset, 0.5));
     }
@@ -79,14 +81,14 @@ export class IcicleView extends PlanarView {
     ctx.textBaseline = "middle";
     for (let k = 0; k < frame.length; k++) {
       const i = frame.slot[k], e = frame.extent[k];
-      if (e < 12) continue;
+      if (e < 10) continue;
       const x0 = Math.max(frame.up[k] >= 0 ? frame.x[frame.up[k]] : this.camera.px, 0);
       const x1 = frame.kind[k] === OPEN ? frame.x[k] : this.camera.px + this.camera.zx * this.store.bottom[i];
       const room = x1 - x0 - 8;
       if (room < 22) continue;
-      const text = look.fitted(frame.kind[k] === LEAF ? look.name(this.store.id[i]) : look.count(i), room);
+      const text = look.fitted(frame.kind[k] === LEAF ? look.name(this.store.id[i]) : look.title(i), room);
       if (!text) continue;
-      ctx.fillStyle = look.textOn(frame.color[k]);
+      ctx.fillStyle = look.textOn(frame.color[k], ICICLE_ALPHA[frame.kind[k]]);
       const middle = Math.min(Math.max(this.top(i) + e / 2, 10), this.height - 10);
       if (middle > this.top(i) && middle < this.top(i) + e) ctx.fillText(text, x0 + 5, middle);
     }

@@ -62,7 +62,7 @@ export class TangleView extends DendrogramView {
   }
 
   paint(ctx, frame, look) {
-    super.paint(ctx, frame, { ...look, name: () => "", count: () => "" });
+    super.paint(ctx, frame, { ...look, name: () => "", title: () => "", inner: () => "" });
     this.mirror.resize(this.width, this.height);
     this.mirror.camera = this.camera;
     const plain = { clusterOfRoot: new Map(), indexOf: () => -1 };

@@ -1,6 +1,10 @@
-// Every node a rectangle inside its parent's, its area the number of its leaves.
+// One rectangle per node inside its parent's, its area the number of its leaves.
 import { PlanarView, Ink } from "./planar.js";
+import { paintNodeNames } from "./labels.js";
 import { OPEN, LEAF } from "./walk.js";
+
+// Opacity of open nodes (not painted), closed nodes and leaves.
+const TILE_ALPHA = [0, 0.62, 0.8];
 
 export class TreemapView extends PlanarView {
   fitted() {
@@ -47,7 +51,7 @@ export class TreemapView extends PlanarView {
       const x = c.px + c.zx * s.x0[i], y = c.py + c.zy * s.y0[i];
       const w = c.zx * (s.x1[i] - s.x0[i]), h = c.zy * (s.y1[i] - s.y0[i]);
       ink.fill(frame.color[k]);
-      ctx.globalAlpha = frame.kind[k] === LEAF ? 0.8 : 0.62;
+      ctx.globalAlpha = TILE_ALPHA[frame.kind[k]];
       ctx.fillRect(x, y, Math.max(w, 0.7), Math.max(h, 0.7));
     }
     ctx.globalAlpha = 1;
@@ -80,11 +84,12 @@ export class TreemapView extends PlanarView {
       if (frame.kind[k] === OPEN || frame.extent[k] < 14) continue;
       const i = frame.slot[k], w = c.zx * (s.x1[i] - s.x0[i]);
       if (w < 26) continue;
-      const text = look.fitted(frame.kind[k] === LEAF ? look.name(s.id[i]) : look.count(i), w - 8);
+      const text = look.fitted(frame.kind[k] === LEAF ? look.name(s.id[i]) : look.title(i), w - 8);
       if (!text) continue;
-      ctx.fillStyle = look.textOn(frame.color[k]);
+      ctx.fillStyle = look.textOn(frame.color[k], TILE_ALPHA[frame.kind[k]]);
       ctx.fillText(text, c.px + c.zx * s.x0[i] + 4, c.py + c.zy * s.y0[i] + 4);
     }
+    paintNodeNames(ctx, frame, s, look, (k) => ({ x: frame.x[k], y: frame.y[k] }), this.width, this.height);
   }
 
   outline(ctx, i) {

@@ -14,8 +14,9 @@ export class Frame {
       if (old) larger.set(old);
       return larger;
     };
-    this.slot = copy(this.slot, Int32Array); // node of the store
-    this.up = copy(this.up, Int32Array); // index in this frame of the drawn ancestor, -1 for the root
+    // slot: node of the store; up: index in this frame of the drawn ancestor, -1 for the root
+    this.slot = copy(this.slot, Int32Array);
+    this.up = copy(this.up, Int32Array);
     this.x = copy(this.x, Float32Array);
     this.y = copy(this.y, Float32Array);
     this.extent = copy(this.extent, Float32Array);
@@ -55,7 +56,7 @@ function walkPush(depth, slot, up, cluster) {
 
 // Fill `frame` with what `view` should draw; nodes that deserve children the page lacks go to `wanted`.
 export function walk(store, view, coloring, collapsed, options, frame, wanted) {
-  const { threshold, budget } = options;
+  const { threshold, budget, foldFrom = Infinity } = options;
   frame.length = 0;
   wanted.length = 0;
   let depth = 0, lastX = NaN, lastY = NaN, lastUp = -2;
@@ -70,7 +71,8 @@ export function walk(store, view, coloring, collapsed, options, frame, wanted) {
     const extent = view.extent(slot);
     const count = store.count[slot];
     const isLeaf = count === 0;
-    const opens = !isLeaf && extent > threshold && !collapsed.has(store.id[slot]) && !view.outside(slot);
+    const folded = store.rank[slot] >= foldFrom || collapsed.has(store.id[slot]);
+    const opens = !isLeaf && extent > threshold && !folded && !view.outside(slot);
     if (opens && count === -1) wanted.push([slot, extent]);
     if (opens && count > 0) {
       const passes = up >= 0 && Math.abs(x - frame.x[up]) < SAME_PIXEL && Math.abs(y - frame.y[up]) < SAME_PIXEL &&

@@ -23,8 +23,7 @@ async function renderWidget({ model, el: host }) {
     model.set("selected", explorer.selected === null ? -1 : explorer.selected);
     model.save_changes();
   };
-  const select = explorer.select.bind(explorer);
-  explorer.select = async (node) => { await select(node); share(); };
+  explorer.onSelect = share;
   model.on("change:selected", () => {
     const node = model.get("selected");
     if (node >= 0 && node !== explorer.selected) explorer.goTo(node, false);
