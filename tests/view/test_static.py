@@ -13,7 +13,8 @@ from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import load_iris
 from trees import chain, random_tree
 
-from arbora import Tree
+from arbora import FPH, Tree
+from arbora._base.training import history as training_curve
 from arbora.view import clustermap, plot_cost_history, plot_levels
 from arbora.view.static_kinds import geodesics
 
@@ -296,12 +297,14 @@ def test_curves_of_costs_and_levels(iris):
     tree, species = iris
 
     class Fitted:
-        cost_history_ = np.array([3.0, 2.0, np.nan, 1.0])
+        history_ = training_curve([(1, 0.5, 3.0), (2, 0.4, 2.0), (3, 0.3, np.nan), (4, 0.2, 1.0)])
 
     ax = plot_cost_history(Fitted())
     assert ax.lines[1].get_xydata().tolist() == [[4, 1]]
     with pytest.raises(ValueError, match="non-empty"):
         plot_cost_history([])
+    graph_model = FPH(n_internal=2, max_epochs=3, random_state=0).fit(([0, 1, 2], [1, 2, 3]))
+    assert plot_cost_history(graph_model).lines[0].get_xdata().tolist() == [0, 1, 2, 3]
     from sklearn.metrics import adjusted_rand_score
 
     lines = {line.get_label(): line for line in plot_levels(tree, species, max_clusters=10).lines}

@@ -22,7 +22,8 @@ def plot_cost_history(history: Any, *, ax: Any = None, label: str = "cost", best
     Parameters
     ----------
     history : sequence of float, mapping of name to sequence, or fitted estimator
-        Of an estimator, ``cost_history_``, ``history_`` or ``loss_curve_``. Steps without a value are NaN.
+        Of an estimator, or a training curve with the fields ``step, loss, cost`` (its ``history_``), the cost of
+        the decoded tree, or the loss where no tree was decoded. Steps without a value are NaN.
     ax : matplotlib axes, optional
     label : str
         Label of the vertical axis.
@@ -43,12 +44,12 @@ def plot_cost_history(history: Any, *, ax: Any = None, label: str = "cost", best
     curves = _read_curves(history)
     with pyplot().rc_context(STYLE):
         ax = pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot() if ax is None else ax
-        for k, (name, values) in enumerate(curves.items()):
+        for k, (name, (steps, values)) in enumerate(curves.items()):
             color = palette.LIGHT[k % len(palette.LIGHT)]
-            ax.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=1.2, label=name)
+            ax.plot(steps, values, color=color, linewidth=1.2, label=name)
             if best and np.isfinite(values).any():
                 at = int(np.nanargmin(values))
-                ax.plot([at + 1], [values[at]], marker="o", markersize=3.5, color=color, linestyle="none")
+                ax.plot([steps[at]], [values[at]], marker="o", markersize=3.5, color=color, linestyle="none")
         ax.set(xlabel="step", ylabel=label)
         ax.spines[["top", "right"]].set_visible(False)
         if len(curves) > 1:
@@ -56,10 +57,13 @@ def plot_cost_history(history: Any, *, ax: Any = None, label: str = "cost", best
     return ax
 
 
-def _read_curves(history: Any) -> dict[str, np.ndarray]:
-    for attribute in ("cost_history_", "history_", "loss_curve_"):
-        if hasattr(history, attribute):
-            return _read_curves(getattr(history, attribute))
+def _read_curves(history: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Steps and values of each curve."""
+    history = getattr(history, "history_", history)
+    if getattr(getattr(history, "dtype", None), "names", None) is not None:
+        # estimators that decode no tree while they train have only a loss
+        field = "cost" if np.isfinite(history["cost"]).any() else "loss"
+        return {field: (history["step"], history[field])} if len(history) else _checked({"cost": np.zeros(0)})
     if isinstance(history, Mapping):
         curves = {str(name): np.asarray(values, dtype=np.float64) for name, values in history.items()}
     elif isinstance(history, Sequence) and len(history) and isinstance(history[0], Mapping):
@@ -71,12 +75,17 @@ def _read_curves(history: Any) -> dict[str, np.ndarray]:
         }
     else:
         curves = {"cost": np.asarray(history, dtype=np.float64)}
+    return _checked(curves)
+
+
+def _checked(curves: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Curves over the steps 1, 2, ..."""
     for name, values in curves.items():
         if values.ndim != 1 or len(values) == 0:
             raise ValueError(
                 f"history must hold non-empty one-dimensional curves. {name!r} has shape {values.shape}."
             )
-    return curves
+    return {name: (np.arange(1, len(values) + 1), values) for name, values in curves.items()}
 
 
 def plot_levels(tree: Tree, y: Any = None, *, max_clusters: int = 50, ax: Any = None) -> Any:
