@@ -87,7 +87,7 @@ def run(graph, **parameters):
         "cpu_ms_epoch": 1e3 * cpu / model.n_epochs_,
         "wall_ms_epoch": 1e3 * wall / model.n_epochs_,
         "wall_s": wall,
-        "descended_loss": float(model.history_[-1, 1]),
+        "descended_loss": float(model.history_["loss"][-1]),
     }
 
 
@@ -202,7 +202,9 @@ def main():
         arguments.epochs = 60
     rows = []
     for objective in ("dasgupta", "tsd"):  # compile outside the clock
-        ab.FPH(8, objective=objective, max_epochs=2).fit(ab.similarity.graph(([0, 1, 2, 3], [1, 2, 3, 4])))
+        ab.FPH(n_internal=8, objective=objective, max_epochs=2).fit(
+            ab.similarity.graph(([0, 1, 2, 3], [1, 2, 3, 4]))
+        )
     for name in arguments.graphs:
         graph = load_graph(name)
         for part in arguments.only:

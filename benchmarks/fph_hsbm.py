@@ -39,7 +39,9 @@ def methods(graph, n_internal, epochs, starts):
     for start in starts:
         yield start, start_tree(graph, start, n_internal, "tsd", rng)
     for objective, n_epochs in itertools.product(("tsd", "dasgupta"), epochs):
-        model = ab.FPH(n_internal, objective=objective, max_epochs=n_epochs, random_state=0).fit(graph)
+        model = ab.FPH(n_internal=n_internal, objective=objective, max_epochs=n_epochs, random_state=0).fit(
+            graph
+        )
         yield f"FPH, {objective}, {n_epochs} epochs", model.tree_
 
 

@@ -29,7 +29,7 @@ def draw_map():
     longitude, latitude = arrays("openflight")["lonlat"].T
     figure, grid = plt.subplots(2, 2, figsize=(11, 6.2), sharex=True, sharey=True)
     for row, objective in enumerate(("tsd", "dasgupta")):
-        tree = ab.FPH(256, objective=objective, max_epochs=150, random_state=0).fit(graph).tree_
+        tree = ab.FPH(n_internal=256, objective=objective, max_epochs=150, random_state=0).fit(graph).tree_
         for axes, n_clusters in zip(grid[row], (10, 50)):
             labels = flat_labels(tree, graph, n_clusters)
             rank = np.argsort(np.argsort(-np.bincount(labels)))  # neighboring sizes, distant colors
@@ -43,7 +43,7 @@ def draw_map():
 
 def print_topics():
     graph = load_graph("cora_ml")
-    model = ab.FPH(256, objective="tsd", max_epochs=150, random_state=0).fit(graph)
+    model = ab.FPH(n_internal=256, objective="tsd", max_epochs=150, random_state=0).fit(graph)
     tree = model.tree_
     found = topic_words(tree, load_attributes(), n_words=3, max_depth=2)
     for node, words in found.items():

@@ -22,13 +22,30 @@ def peak_gb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
+class Clock:
+    """A scikit-learn callback that notes the time after every step."""
+
+    def __init__(self, times):
+        self.times = times
+
+    def setup(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name == "epoch":
+            self.times.append((time.perf_counter(), time.process_time()))
+
+    def teardown(self, estimator, context): ...
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a hundredth of the size, and of the batches")
     parser.add_argument(
-        "--scale", type=int, default=1, help="a graph so many times smaller, batches as they are"
+        "--scale", type=int, default=1, help="a graph that many times smaller, batches as they are"
     )
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--objective", choices=("dasgupta", "tsd"), default="dasgupta")
@@ -43,25 +60,20 @@ def main():
     )
     clock = []
 
-    def note(progress):
-        clock.append((time.perf_counter(), time.process_time()))
-        epoch, _, decoded = progress.history[-1]
-        if epoch == progress.epoch:
-            print(f"step {epoch:4}: decoded {decoded:.6g}, peak {peak_gb():.2f} GB", flush=True)
-
     model = ab.FPH(
-        512,
+        n_internal=512,
         objective=arguments.objective,
         init="random",
         batch_size=10_000 // batch,
         batch_limit=200_000 // batch,
         max_epochs=arguments.steps,
         evaluate_every=max(arguments.steps // 4, 1),
-        callback=note,
+        verbose=True,
         random_state=0,
-    ).fit(graph)
+    )
+    model.set_callbacks(Clock(clock)).fit(graph)
     wall, cpu = ((clock[-1][side] - clock[0][side]) / (len(clock) - 1) for side in (0, 1))
-    first, last = model.history_[0, 2], model.history_[-1, 2]
+    first, last = model.history_["cost"][[0, -1]]
     print(
         f"{cpu:.2f} CPU-seconds a step ({wall:.2f} on the clock); 2,000 steps: {2000 * cpu / 3600:.1f} CPU-hours"
     )

@@ -16,7 +16,7 @@ from arbora.probabilistic import small_hsbm
 from arbora.probabilistic.flat import flat_labels
 
 graph = small_hsbm(random_state=0)
-model = ab.FPH(64, objective="tsd", max_epochs=60, random_state=0).fit(graph.adjacency)
+model = ab.FPH(n_internal=64, objective="tsd", max_epochs=60, random_state=0).fit(graph.adjacency)
 
 # %%
 # The decoded tree against the communities that the graph was drawn from, level by level.
@@ -38,7 +38,7 @@ figure.tight_layout()
 
 # %%
 # The loss that was descended and the loss of the decoded tree, by which the model is chosen.
-epoch, descended, decoded = model.history_.T
+epoch, descended, decoded = (model.history_[field] for field in ("step", "loss", "cost"))
 figure, axes = plt.subplots(figsize=(6, 3))
 axes.plot(epoch, -descended, label="soft")
 axes.plot(epoch, -decoded, label="decoded tree")

@@ -34,7 +34,6 @@ PACKAGES = (
 NOT_YET = {
     "hyperbolic",
     "linkages",
-    "metrics",
     "nn",
     "probabilistic",
     "search",

@@ -89,7 +89,7 @@ def test_the_cut_is_the_best_of_all(seed):
             if any(a & b for a, b in itertools.combinations(leaves, 2)) or not whole_branches(tree, chosen):
                 continue
             best = max(best, value_by_definition(tree, *shares, chosen))
-        cluster = flat._best_cut(tree.parent, 6, *shares, n_clusters, 0)
+        cluster = flat.best_cut(tree.parent, 6, *shares, n_clusters, 0)
         found = tuple(np.unique(cluster[cluster >= 0]).tolist())
         assert value_by_definition(tree, *shares, found) == pytest.approx(best)
 

@@ -38,11 +38,11 @@ def test_training_never_returns_a_worse_tree_than_it_started_from(objective, rel
 
 
 def test_defaults_improve_on_the_start_and_find_the_communities():
-    model = ab.FPH(32, max_epochs=60, n_clusters=8, random_state=0).fit(GRAPH.adjacency)
+    model = ab.FPH(8, n_internal=32, max_epochs=60, random_state=0).fit(GRAPH.adjacency)
     assert model.score_ < start_score("dasgupta", n_internal=32)
     assert adjusted_rand_score(model.labels_, GRAPH.levels[2]) > 0.4
     assert model.best_epoch_ > 0
-    assert model.score_ <= model.history_[:, 2].min() + 1e-9  # spare nodes may have made it better since
+    assert model.score_ <= model.history_["cost"].min() + 1e-9  # spare nodes may have made it better since
 
 
 @pytest.mark.parametrize("init", STARTS)
@@ -59,7 +59,7 @@ def test_every_start_gives_a_tree_and_a_model(init):
 def test_unconstrained_parameters_train(optimizer, relaxation):
     model = ab.FPH(optimizer=optimizer, relaxation=relaxation, objective="tsd", **QUICK).fit(GRAPH.adjacency)
     assert loss_of(model) <= start_score("tsd") + 1e-12
-    losses = model.history_[1:, 1]
+    losses = model.history_["loss"][1:]
     assert np.isfinite(losses).all()
     if relaxation == "soft":
         assert losses[-1] < losses[0]
@@ -123,7 +123,7 @@ def test_batches_train_too():
         GRAPH.adjacency
     )
     assert model.score_ <= start_score("dasgupta") + 1e-12
-    assert model.history_[:, 0].tolist() == list(range(0, 41, 5))
+    assert model.history_["step"].tolist() == list(range(0, 41, 5))
 
 
 def test_the_elbow_chooses_among_powers_of_two():
@@ -155,68 +155,145 @@ def test_leaf_support_is_a_probability_and_certain_at_the_root():
         model.leaf_support(3)
 
 
-@pytest.mark.parametrize("stop", [6, 8])  # within a round, and where the second of three begins
-def test_stopped_and_resumed_training_ends_as_if_it_had_run_through(tmp_path, stop):
-    path = tmp_path / "fph.npz"
-    parameters = {**QUICK, "n_rounds": 3}
-    whole = ab.FPH(**parameters).fit(GRAPH.adjacency)
-    stopped = ab.FPH(checkpoint=path, callback=lambda progress: progress.epoch == stop, **parameters)
-    assert stopped.fit(GRAPH.adjacency).n_epochs_ == stop
-    resumed = ab.FPH(checkpoint=path, **parameters).fit(GRAPH.adjacency)
-    assert resumed.tree_ == whole.tree_
-    assert (resumed.B_ == whole.B_).all()
-    np.testing.assert_array_equal(resumed.history_, whole.history_)
-
-
-def test_a_truncated_checkpoint_is_refused(tmp_path):
-    path = tmp_path / "fph.npz"
-    ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(FormatError, match="checkpoint"):
-        ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
-
-
-def test_a_checkpoint_of_another_graph_is_refused(tmp_path):
-    path = tmp_path / "fph.npz"
-    ab.FPH(checkpoint=path, **QUICK).fit(GRAPH.adjacency)
-    with pytest.raises(ValueError, match="100 nodes"):
-        ab.FPH(checkpoint=path, **QUICK).fit(small_hsbm(0).adjacency[:50][:, :50])
-
-
-def test_a_callback_sees_every_epoch_and_can_stop():
-    seen = []
-    ab.FPH(callback=lambda progress: seen.append(progress.epoch) or progress.epoch == 4, **QUICK).fit(
-        GRAPH.adjacency
-    )
-    assert seen == [1, 2, 3, 4]
-
-
 class Listener:
-    """A scikit-learn callback that stops after three epochs."""
+    """A scikit-learn callback that notes the fitted models and stops after some epochs."""
 
-    def __init__(self):
-        self.labels = []
+    def __init__(self, n_epochs=3):
+        self.n_epochs = n_epochs
+        self.models = []
 
-    def setup(self, estimator, context):
-        pass
+    def setup(self, estimator, context): ...
 
-    def on_fit_task_begin(self, estimator, context):
-        pass
+    def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator):
         if context.task_name == "epoch":
-            self.labels.append(fitted_estimator.labels_)
-        return len(self.labels) >= 3
+            self.models.append(fitted_estimator)
+        return len(self.models) >= self.n_epochs
 
-    def teardown(self, estimator, context):
-        pass
+    def teardown(self, estimator, context): ...
 
 
-def test_scikit_learn_callbacks_are_served():
-    listener = Listener()
+# within a round, and where the second of three begins; while sizes are compared
+@pytest.mark.parametrize(
+    ("stop", "changes"), [(6, {"n_rounds": 3}), (8, {"n_rounds": 3}), (4, {"n_internal": "elbow"})]
+)
+def test_stopped_and_resumed_training_ends_as_if_it_had_run_through(tmp_path, stop, changes):
+    parameters = {**QUICK, **changes}
+    whole = ab.FPH(**parameters).fit(GRAPH.adjacency)
+    stopped = ab.FPH(checkpoint=tmp_path, **parameters).set_callbacks(Listener(stop))
+    assert stopped.fit(GRAPH.adjacency).n_epochs_ == stop
+    resumed = ab.FPH(checkpoint=tmp_path, **parameters).fit(GRAPH.adjacency)
+    assert resumed.tree_ == whole.tree_
+    assert (resumed.B_ == whole.B_).all()
+    for field in ("step", "loss", "cost"):
+        np.testing.assert_array_equal(resumed.history_[field], whole.history_[field])
+    assert getattr(resumed, "elbow_", None) == getattr(whole, "elbow_", None)
+
+
+def test_a_truncated_checkpoint_is_refused(tmp_path):
+    ab.FPH(checkpoint=tmp_path, **QUICK).fit(GRAPH.adjacency)
+    path = tmp_path / "state.npz"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(FormatError, match=r"Delete .*state.npz"):
+        ab.FPH(checkpoint=tmp_path, **QUICK).fit(GRAPH.adjacency)
+
+
+OTHER = small_hsbm(1).adjacency
+HEAVIER = GRAPH.adjacency.copy()
+HEAVIER.data[-1] = HEAVIER[HEAVIER.nonzero()[1][-1], 99] = 2.0
+
+
+@pytest.mark.parametrize(
+    ("graph", "changes"),
+    [
+        (OTHER, {}),
+        (HEAVIER, {}),
+        (GRAPH.adjacency, {"objective": "tsd"}),
+        (GRAPH.adjacency, {"n_internal": 15}),
+        (GRAPH.adjacency, {"random_state": 1}),
+        (GRAPH.adjacency, {"init": "louvain"}),
+        (GRAPH.adjacency, {"max_epochs": 16}),
+        (GRAPH.adjacency, {"learning_rate": 0.1}),
+        (GRAPH.adjacency, {"use_spare_nodes": False}),
+    ],
+)
+def test_a_checkpoint_of_another_graph_option_or_seed_is_refused(tmp_path, graph, changes):
+    ab.FPH(checkpoint=tmp_path, **QUICK).fit(GRAPH.adjacency)
+    with pytest.raises(ValueError, match="belongs to other work"):
+        ab.FPH(checkpoint=tmp_path, **{**QUICK, **changes}).fit(graph)
+
+
+def test_a_finished_checkpoint_serves_another_number_of_clusters_and_threads(tmp_path):
+    first = ab.FPH(2, checkpoint=tmp_path, **QUICK).fit(GRAPH.adjacency)
+    again = ab.FPH(5, checkpoint=tmp_path, **{**QUICK, "n_jobs": 2}).fit(GRAPH.adjacency)
+    assert again.tree_ == first.tree_
+    assert len(np.unique(again.labels_)) == 5
+
+
+def test_scikit_learn_callbacks_see_every_epoch_and_can_stop():
+    listener = Listener(3)
     model = ab.FPH(**QUICK).set_callbacks(listener).fit(GRAPH.adjacency)
     assert model.n_epochs_ == 3
-    assert [len(labels) for labels in listener.labels] == [100] * 3
+    assert [seen.n_epochs_ for seen in listener.models] == [1, 2, 3]
+    assert all(len(seen.labels_) == 100 for seen in listener.models)
+    assert listener.models[-1].tree_.n_leaves == 100
+
+
+def test_verbose_shows_a_bar_on_standard_error(capsys):
+    ab.FPH(verbose=True, **QUICK).fit(GRAPH.adjacency)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "FPH epochs: done" in err
+
+
+def test_the_history_is_one_record_per_evaluation():
+    model = ab.FPH(**QUICK).fit(GRAPH.adjacency)
+    assert model.history_.dtype.names == ("step", "loss", "cost")
+    assert model.history_["step"].tolist() == list(range(model.n_epochs_ + 1))
+    assert np.isnan(model.history_["loss"][0])
+    assert model.history_["cost"][0] == pytest.approx(start_score("dasgupta"))
+
+
+def test_labels_are_exactly_as_many_clusters_as_asked_for():
+    for k in (1, 2, 7, 100):
+        assert len(np.unique(ab.FPH(k, **QUICK).fit(GRAPH.adjacency).labels_)) == k
+
+
+@pytest.mark.parametrize("exponent", [-1000, -550, 0, 500, 1020])
+def test_weights_of_any_size_give_the_same_tree(exponent):
+    scaled = GRAPH.adjacency * 2.0**exponent
+    model = ab.FPH(4, **QUICK).fit(scaled)
+    plain = ab.FPH(4, **QUICK).fit(GRAPH.adjacency)
+    assert model.tree_ == plain.tree_
+    assert model.score_ == pytest.approx(plain.score_)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2])
+def test_one_node_is_one_cluster_with_or_without_a_loop(n_clusters):
+    for weight in (0.0, 1.0):
+        model = ab.FPH(n_clusters, **QUICK).fit(sp.csr_array([[weight]]))
+        assert model.labels_.tolist() == [0]
+        assert model.tree_.n_leaves == 1
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.coo_array, sp.dia_array, sp.csc_matrix])
+def test_the_graph_given_is_not_changed(kind):
+    rows, cols = [0, 1, 1, 0, 1, 2], [1, 0, 0, 1, 2, 1]
+    given = kind(sp.coo_array((np.ones(6), (rows, cols)), shape=(3, 3)))
+    before = {name: np.array(value) for name, value in vars(given).items() if isinstance(value, np.ndarray)}
+    ab.FPH(**QUICK).fit(given)
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(given, name), value)
+
+
+def test_refine_takes_options_of_the_search():
+    plain = ab.FPH(**QUICK).fit(GRAPH.adjacency)
+    refined = ab.FPH(refine={"max_sweeps": 1}, **QUICK).fit(GRAPH.adjacency)
+    assert refined.score_ <= plain.score_
+    with pytest.raises(TypeError, match="refine must be"):
+        ab.FPH(refine="yes", **QUICK).fit(GRAPH.adjacency)
 
 
 @pytest.mark.parametrize("n_rounds", [1, 3])
@@ -282,6 +359,6 @@ def test_vectors_become_a_graph_of_neighbors():
 
 
 def test_full_matrices_of_a_huge_graph_are_refused(monkeypatch):
-    monkeypatch.setattr("arbora.probabilistic.parameters.LARGEST_DENSE", 1000)
+    monkeypatch.setattr("arbora.probabilistic.stages.LARGEST_DENSE", 1000)
     with pytest.raises(TooLargeError, match="projected"):
         ab.FPH(optimizer="softmax", **QUICK).fit(GRAPH.adjacency)

@@ -7,11 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simplex import project_parents, project_rows
 
 import arbora as ab
 from arbora.probabilistic import _move_kernels, _row_kernels, expected, objectives, sparse
 from arbora.probabilistic.parameterizations import masked_softmax, numpy_model, torch_graph
-from arbora.probabilistic.projection import project_parents, project_rows
 from arbora.probabilistic.start import model_of_tree, random_tree, tree_of_parents
 
 

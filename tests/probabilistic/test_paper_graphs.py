@@ -23,7 +23,7 @@ def load_graph(name):
 )
 def test_dasgupta_cost_is_below_the_papers(name, paper):
     graph = load_graph(name)
-    model = ab.FPH(512, max_epochs=80, random_state=0).fit(graph)
+    model = ab.FPH(n_internal=512, max_epochs=80, random_state=0).fit(graph)
     assert model.tree_.n_internal <= 512
     assert ab.metrics.dasgupta_cost(model.tree_, graph, normalize=True) <= paper
 
@@ -32,6 +32,6 @@ def test_dasgupta_cost_is_below_the_papers(name, paper):
 @pytest.mark.slow
 def test_soft_loss_falls_below_what_the_decoded_tree_reaches():
     parameters = {"relaxation": "soft", "max_epochs": 60, "n_rounds": 1, "use_spare_nodes": False}
-    model = ab.FPH(512, random_state=0, **parameters).fit(load_graph("cora_ml"))
-    assert model.history_[-1, 1] < 0.85 * model.score_
-    assert model.score_ == pytest.approx(model.history_[:, 2].min())
+    model = ab.FPH(n_internal=512, random_state=0, **parameters).fit(load_graph("cora_ml"))
+    assert model.history_["loss"][-1] < 0.85 * model.score_
+    assert model.score_ == pytest.approx(model.history_["cost"].min())

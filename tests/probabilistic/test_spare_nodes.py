@@ -5,15 +5,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simplex import project_parents, project_rows
 
 import arbora as ab
 from arbora.probabilistic.expected import decoded_loss, most_likely_parents
 from arbora.probabilistic.flat import resolve
-from arbora.probabilistic.projection import project_parents, project_rows
 from arbora.probabilistic.spare_nodes import refilled, use_spare_nodes
 from arbora.probabilistic.sparse import Model, edge_distribution
 from arbora.probabilistic.start import tree_of_parents
-from arbora.probabilistic.training import Progress
+from arbora.probabilistic.training import Best
 
 
 def random_graph(rng, n):
@@ -71,7 +71,7 @@ def test_what_comes_out_is_never_worse(objective, seed, n, k):
     graph, model = random_graph(rng, n), random_model(rng, n, k)
     pairs = edge_distribution(graph)
     loss, parents = decoded_loss(pairs, model, objective)
-    progress = Progress(model, rng, best_loss=loss, best_model=model, best_parents=parents)
-    use_spare_nodes(graph, pairs, progress, objective)
-    assert progress.best_loss <= loss
-    assert decoded_loss(pairs, progress.best_model, objective)[0] == pytest.approx(progress.best_loss)
+    found = use_spare_nodes(graph, pairs, Best(loss, model, parents, epoch=3), objective)
+    assert found.loss <= loss
+    assert found.epoch == 3
+    assert decoded_loss(pairs, found.model, objective)[0] == pytest.approx(found.loss)

@@ -98,18 +98,6 @@ def test_refine_leaves_components_joined_by_their_distances():
     assert adjusted_rand_score(np.array([0, 0, 1, 1, 2])[y], model.labels_) == 1.0
 
 
-def test_the_report_holds_costs_on_the_similarity_and_bounds_when_asked_for():
-    model = fitted()
-    report = model.report_
-    assert report.cost_after == pytest.approx(
-        ab.metrics.dasgupta_cost(model.tree_, model.similarity_, normalize=True)
-    )
-    lower, upper = report.bounds()
-    assert lower <= report.cost_after <= report.cost_before <= upper
-    assert set(report.seconds) == {"similarity", "average linkage", "refine", "components"}
-    assert "120 vectors of 4 features" in str(report)
-
-
 def test_it_stands_at_the_end_of_a_pipeline():
     data = load_iris().data
     steps = make_pipeline(StandardScaler(), ab.TreeClustering(3, metric="euclidean", random_state=0))

@@ -48,7 +48,7 @@ def test_tree_scores_are_equation_25():
 
 
 def test_scores_of_a_model_that_is_one_tree_are_those_of_the_tree():
-    model = ab.FPH(8, objective="tsd", max_epochs=1, random_state=0).fit(GRAPH)
+    model = ab.FPH(n_internal=8, objective="tsd", max_epochs=1, random_state=0).fit(GRAPH)
     model.A_ = model.A_.copy()
     from arbora.probabilistic.start import model_of_tree
 

@@ -16,4 +16,5 @@
 | `progress` | what long work reports, and the bar that shows it |
 | `training` | one training curve, and scikit-learn's callbacks |
 | `optional` | optional dependencies, and the pip line that installs each |
+| `pytorch` | PyTorch, imported once, with that line where it is missing |
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -99,6 +99,24 @@ def check_n_clusters(n_clusters: Any, n_points: int) -> int:
     if wanted > n_points > 1:
         raise ValueError(f"n_clusters must lie in [1, n_points={n_points}]. Got {n_clusters!r}.")
     return min(wanted, n_points)
+
+
+def check_refine(value: Any) -> dict[str, Any] | None:
+    """What `refine` of an estimator asks for: options of `arbora.refine` (True: its defaults), None for False.
+
+    Examples
+    --------
+    >>> from arbora._base.params import check_refine
+    >>> check_refine(True), check_refine({"max_seconds": 10}), check_refine(False)
+    ({}, {'max_seconds': 10}, None)
+    """
+    if isinstance(value, Mapping):
+        return {str(name): option for name, option in value.items()}
+    if not is_bool(value):
+        raise TypeError(
+            f"refine must be True, False or a dictionary of options for arbora.refine. Got {value!r}."
+        )
+    return {} if value else None
 
 
 def is_bool(value: Any) -> bool:

@@ -45,6 +45,14 @@ def generator(random_state: RandomState, *stream: int) -> np.random.Generator:
     return np.random.default_rng((seed_of(random_state), *stream))
 
 
+def numpy_generator(random_state: RandomState) -> np.random.Generator:
+    """As `generator`, but a whole number seeds NumPy's generator as it is, so that figures already published stay."""
+    if isinstance(random_state, Integral):
+        seed_of(random_state)
+        return np.random.default_rng(int(random_state))
+    return np.random.default_rng(seed_of(random_state))
+
+
 def is_reproducible(random_state: RandomState) -> bool:
     """Whether the same call gives the same result: only then can a checkpoint insist on the seed."""
     return isinstance(random_state, Integral)

@@ -38,8 +38,31 @@ def history(rows: Iterable[tuple[int, float, float]]) -> NDArray[np.void]:
     return np.array([tuple(row) for row in rows], dtype=HISTORY)
 
 
+# What changes how a fit runs, is reported, cut or refined, but not what training finds.
+_WITHOUT_EFFECT = (
+    "n_clusters",
+    "refine",
+    "checkpoint",
+    "checkpoint_every",
+    "n_jobs",
+    "random_state",
+    "verbose",
+)
+
+
+def deciding_params(estimator: Any, *without_effect: str) -> dict[str, Any]:
+    """Parameters of an estimator that decide what training finds, for the identity of its checkpoint.
+
+    A parameter counts unless it is known to have no effect: `n_clusters`, `refine`, how the fit runs and reports,
+    and those named here.
+    """
+    ignored = {*_WITHOUT_EFFECT, *without_effect}
+    params: dict[str, Any] = estimator.get_params(deep=False)
+    return {name: value for name, value in params.items() if name not in ignored}
+
+
 class FitProgress:
-    """Steps of a fit, told to scikit-learn's callbacks and, if asked for, to a bar on standard error.
+    """Steps of a fit, reported to scikit-learn's callbacks and, if asked for, to a bar on standard error.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ def _fit_estimator(
     options: dict[str, Any] = {
         "random_state": seed,
         "n_jobs": threads,
-        "checkpoint": kept.inner_path("method.npz"),
+        "checkpoint": kept.inner_path("method"),
     }
     options = {name: value for name, value in options.items() if name in accepted and value is not None}
     if method == "l2h" and data.feature_names is not None:

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from arbora._base.types import AnyFloats, Floats, Ints, Objective
 from arbora.probabilistic import _kernels, _move_kernels, _row_kernels, _tree_kernels
 from arbora.probabilistic._move_kernels import Mover, TreeTerms
 from arbora.probabilistic.sparse import (
+    CsrParts,
     EdgeDistribution,
     Model,
+    Parents,
     binary_model,
     csr_from_parts,
     in_row_blocks,
@@ -24,10 +27,10 @@ from arbora.probabilistic.sparse import (
 )
 from arbora.tree.pass_kernels import sum_to_root
 
-OBJECTIVES = {"dasgupta": _move_kernels.DASGUPTA, "tsd": _move_kernels.TSD}
+OBJECTIVES: dict[Objective, int] = {"dasgupta": _move_kernels.DASGUPTA, "tsd": _move_kernels.TSD}
 
 
-def sample_parents(model: Model, rng):
+def sample_parents(model: Model, rng: np.random.Generator) -> Parents:
     """Parents of a sampled tree (Sec. 2.2): of the leaves, and of the internal nodes (root: itself)."""
     A, B = model
     leaf_parent = _kernels.sample_columns(A.indptr, A.indices, A.data, rng.random(A.shape[0]))
@@ -39,7 +42,7 @@ def sample_parents(model: Model, rng):
     return leaf_parent, np.minimum(parent, len(B) - 1)
 
 
-def most_likely_parents(model: Model):
+def most_likely_parents(model: Model) -> Parents:
     """The most likely parent of every leaf and internal node (root: itself): the most likely tree."""
     A, B = model
     leaf_parent = _kernels.most_likely_columns(A.indptr, A.indices, A.data)
@@ -48,29 +51,34 @@ def most_likely_parents(model: Model):
     return leaf_parent, parent.astype(np.int64)
 
 
-def edge_sums(graph: EdgeDistribution, leaf_parent, n_internal):
+def edge_sums(graph: EdgeDistribution, leaf_parent: Ints, n_internal: int) -> AnyFloats:
     """Edge probability between the leaves at every two internal nodes: dense n' x n'."""
     pairs = graph.pairs
-    return _kernels.edge_sums(pairs.indptr, pairs.indices, pairs.data, leaf_parent, n_internal)
+    sums: AnyFloats = _kernels.edge_sums(pairs.indptr, pairs.indices, pairs.data, leaf_parent, n_internal)
+    return sums
 
 
-def tree_terms(graph: EdgeDistribution, leaf_parent, parent, objective, S=None) -> TreeTerms:
+def tree_terms(
+    graph: EdgeDistribution,
+    leaf_parent: Ints,
+    parent: Ints,
+    objective: Objective,
+    S: AnyFloats | None = None,
+) -> TreeTerms:
     """p(z), q(z) and what lies below every internal node of a discrete tree."""
     k = len(parent)
     S = edge_sums(graph, leaf_parent, k) if S is None else S
     lca = _kernels.lca_table(parent).ravel()
     p = np.bincount(lca, S.ravel(), minlength=k) + np.bincount(leaf_parent, graph.loops, minlength=k)
     if objective == "tsd":
-        below = sum_to_root(parent, np.bincount(leaf_parent, graph.nodes, minlength=k))
-        square = below * below
-        q = square - np.bincount(parent[:-1], square[:-1], minlength=k)
+        below, q = _tree_kernels.meeting_of_pairs(parent, np.bincount(leaf_parent, graph.nodes, minlength=k))
     else:
         below = sum_to_root(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
         q = np.zeros(k)
     return TreeTerms(parent, below, p, q, _tree_kernels.path_sums(parent, p))
 
 
-def tree_loss(terms: TreeTerms, objective):
+def tree_loss(terms: TreeTerms, objective: Objective) -> float:
     """Loss of a discrete tree: the Dasgupta cost over the total weight, or minus the TSD in nats."""
     if objective == "dasgupta":
         return float(terms.p @ terms.below)
@@ -78,14 +86,16 @@ def tree_loss(terms: TreeTerms, objective):
     return -float(np.sum(terms.p[inside] * np.log(terms.p[inside] / terms.q[inside])))
 
 
-def decoded_loss(graph: EdgeDistribution, model: Model, objective):
+def decoded_loss(graph: EdgeDistribution, model: Model, objective: Objective) -> tuple[float, Parents]:
     """Loss of the most likely tree, with its parents: what training is judged by."""
     leaf_parent, parent = most_likely_parents(model)
     joining = _tree_kernels.joining_parents(leaf_parent, parent)
     return tree_loss(tree_terms(graph, joining, parent, objective), objective), (leaf_parent, parent)
 
 
-def _leaf_mover(graph, leaf_parent, n_internal, objective, n_threads):
+def _leaf_mover(
+    graph: EdgeDistribution, leaf_parent: Ints, n_internal: int, objective: Objective, n_threads: int
+) -> Mover:
     n = len(leaf_parent)
     hard = binary_model(leaf_parent, np.full(n_internal, n_internal - 1))
     sums = neighbor_sums(graph, hard.A, n_threads)
@@ -95,13 +105,14 @@ def _leaf_mover(graph, leaf_parent, n_internal, objective, n_threads):
     return Mover(sums.indptr, sums.indices, sums.data, leaf_parent, size, graph.loops, own, first)
 
 
-def _internal_mover(terms, S):
+def _internal_mover(terms: TreeTerms, S: AnyFloats) -> Mover:
     k = len(terms.parent)
     outside = _tree_kernels.outside_weights(terms.parent, S)
     rows, columns = np.nonzero(outside)
     ptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=k))))
     current = terms.parent.copy()
-    current[-1] = -1  # the root stays where it is
+    # the root stays where it is
+    current[-1] = -1
     none = np.zeros(k)
     return Mover(
         ptr,
@@ -115,7 +126,9 @@ def _internal_mover(terms, S):
     )
 
 
-def conditional_costs(graph: EdgeDistribution, leaf_parent, parent, objective):
+def conditional_costs(
+    graph: EdgeDistribution, leaf_parent: Ints, parent: Ints, objective: Objective
+) -> tuple[Floats, Floats]:
     """Loss of a tree with each leaf (n x n') and each internal node (n' x n') under each parent.
 
     Up to a constant per row; for an internal node only the parents after it. The unbiased gradient of the
@@ -133,8 +146,14 @@ def conditional_costs(graph: EdgeDistribution, leaf_parent, parent, objective):
 
 
 def expected_step(
-    graph: EdgeDistribution, model: Model, objective, leaf_rate, internal_rate, rng, n_threads=1
-):
+    graph: EdgeDistribution,
+    model: Model,
+    objective: Objective,
+    leaf_rate: float,
+    internal_rate: float,
+    rng: np.random.Generator,
+    n_threads: int = 1,
+) -> tuple[Model, float]:
     """One projected stochastic gradient step on the expected loss; returns the model and the sample's loss.
 
     A row's cost is proportional to the edge weight of what it moves (times the number of leaves for
@@ -150,10 +169,11 @@ def expected_step(
     tiny = np.finfo(np.float64).tiny
     step = leaf_rate / np.maximum(graph.nodes * unit, tiny)
 
-    def block(start, stop):
-        return _row_kernels.descend_sampled_rows(
+    def block(start: int, stop: int) -> CsrParts:
+        found: CsrParts = _row_kernels.descend_sampled_rows(
             start, stop, code, terms, mover, A.indptr, A.indices, A.data, step
         )
+        return found
 
     moved = csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
     costs = _move_kernels.move_costs(0, len(B), code, terms, _internal_mover(terms, S), True)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from arbora.probabilistic import parameters as settings
-from arbora.probabilistic.elbow import candidate_sizes, elbow
+from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.params import check_n_clusters, check_whole
+from arbora._base.random import generator, seed_of
+from arbora._base.training import FitProgress, deciding_params, history, with_callbacks
+from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
+from arbora.probabilistic import stages
+from arbora.probabilistic.elbow import elbow
 from arbora.probabilistic.expected import sample_parents
 from arbora.probabilistic.flat import flat_labels
-from arbora.probabilistic.graph_input import looks_like_graph, read_graph
+from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights, read_graph
+from arbora.probabilistic.options import Directed, GraphSource, Optimizer, Options, Precision
 from arbora.probabilistic.spare_nodes import use_spare_nodes
-from arbora.probabilistic.sparse import Model, binary_model, edge_distribution, fundamental_matrix
-from arbora.probabilistic.start import model_of_tree, start_tree, tree_of_parents
-from arbora.probabilistic.training import Progress, Settings, load_checkpoint, save_checkpoint, train
+from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix
+from arbora.probabilistic.start import Start, model_of_tree, start_tree, tree_with_support
+from arbora.probabilistic.training import Relaxation, TrainingState, train
+from arbora.similarity.graph import GraphSimilarity
 from arbora.tree import Tree
 
 
@@ -32,10 +35,12 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     Every leaf has a distribution over n' internal nodes (A), every internal node one over those after it (B).
     Training lowers Dasgupta's cost, or raises the tree sampling divergence, of the trees this describes, and
-    keeps the model whose most likely tree is best [1]_.
+    returns the model whose most likely tree is best [1]_.
 
     Parameters
     ----------
+    n_clusters : int, default=2
+        Clusters of `labels_`.
     n_internal : int or "elbow", default=512
         Internal nodes n', at most one less than there are leaves. "elbow" tries powers of two for a few epochs.
     objective : {"dasgupta", "tsd"}, default="dasgupta"
@@ -48,40 +53,40 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         matrix, where "expected" means straight-through).
     init : {"average", "ward", "louvain", "search", "random"} or Tree, default="average"
         The tree to start from, compressed to `n_internal` nodes.
-    n_clusters : int, default=2
-        Clusters of `labels_`, by `arbora.probabilistic.flat.flat_labels`.
     learning_rate : float or pair, optional
         For A and for B. Scaled so that the same rates serve graphs of all sizes.
     max_epochs : int, default=500
     patience : int, default=100
-        Start the next round, or stop after the last, when the decoded tree has not improved for so many epochs.
+        Start the next round, or stop after the last, when the decoded tree has not improved for that many epochs.
         It often gets worse first.
     n_rounds : int, optional
         Rounds after the first start again from the best tree so far, as if it were certain; the first takes half
         of the epochs, the second half of what is left. By default 3 for the soft losses, and 1 for the expected
-        one, which gains by being sampled on. Batches, and Adam, know one round.
+        one, which gains by being sampled longer. Batches, and Adam, have one round.
     exact_q : bool, default=True
         Of Soft-TSD: q as in App. A.11, or the paper's proxy.
     batch_size, batch_limit : int
         Train on the subgraph of `batch_size` random leaves and their neighbors, at most `batch_limit`; by
         default on the whole graph.
     evaluate_every : int, optional
-        Decode after so many epochs; by default every one, with batches every 20.
+        Decode after that many epochs; by default every one, with batches every 20.
     directed : {"sum", "max", "mean"}, default="sum"
         How an asymmetric adjacency becomes symmetric; "sum" counts a reciprocated edge twice, as in the paper.
     similarity : {"auto", "graph", "knn"}, default="auto"
         "auto" takes a sparse square matrix, networkx graph or edge tuple as a graph, and an array as vectors,
         of which a graph of the `n_neighbors` nearest is built.
-    n_neighbors : int, default=15
+    n_neighbors : int, default=10
+    metric : str, default="euclidean"
+        By which neighbors of vectors are found; see `arbora.similarity.knn`.
     use_spare_nodes : bool, default=True
         Give internal nodes that the most likely tree leaves without use a place in its widest splits, where that
         improves it (`arbora.probabilistic.spare_nodes`). Not with batches: it takes the whole graph.
-    refine : bool, default=False
-        Improve the decoded tree by `arbora.refine`, with no more than `n_internal` nodes.
-    callback : callable, optional
-        Called after every epoch with the `Progress`; returning True stops.
+    refine : bool or dict, default=False
+        Improve the decoded tree by `arbora.refine`, with no more than `n_internal` nodes; a dictionary holds
+        options for it.
     checkpoint : path, optional
-        Written every `checkpoint_every` epochs; where it exists, training goes on from it.
+        Folder in which training is saved every `checkpoint_every` epochs. The same fit resumes from it; another
+        is refused.
     checkpoint_every : int, default=50
     dtype : {"float64", "float32"}, default="float64"
         Of A and B. Sums of the soft losses cancel; in float32 they are less exact (see the docs).
@@ -89,6 +94,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Threads of the compiled loops; None means all cores. The result does not depend on it.
     random_state : int, RandomState or None
     verbose : bool, default=False
+        Show a progress bar on standard error.
 
     Attributes
     ----------
@@ -97,10 +103,15 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     A_ : scipy.sparse.csr_array, shape (n_leaves, n_internal)
     B_ : ndarray, shape (n_internal, n_internal)
     labels_ : ndarray of int64, shape (n_leaves,)
+        Exactly `n_clusters` flat clusters that preserve most of the information in `tree_`, by
+        `arbora.probabilistic.flat.flat_labels`. They follow the tree, but are not a cut of it: wide splits are
+        first resolved, and the leaves of small outlying branches join the cluster their edges lead to.
+        ``tree_.cut(n_clusters)`` cuts the tree itself.
     score_ : float
         Dasgupta cost over the total weight, or normalized TSD, of `tree_`.
-    history_ : ndarray, shape (n_evaluations, 3)
-        Epoch, loss that was descended, loss of the decoded tree (TSD with a minus, in nats).
+    history_ : structured ndarray with the fields step, loss, cost
+        One record per evaluation: the epoch, the loss that was descended, and the loss of the decoded tree (TSD
+        with a minus, in nats). Step 0 is the start.
     n_epochs_, best_epoch_ : int
     n_internal_ : int
     elbow_ : dict
@@ -116,7 +127,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     --------
     >>> import arbora as ab
     >>> edges = [0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3]  # two triangles and a bridge
-    >>> model = ab.FPH(n_internal=3, max_epochs=20, random_state=0).fit(edges)
+    >>> model = ab.FPH(2, n_internal=3, max_epochs=20, random_state=0).fit(edges)
     >>> model.labels_
     array([0, 0, 0, 1, 1, 1])
     >>> round(model.score_, 4)
@@ -125,14 +136,14 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_internal: int | str = 512,
-        *,
-        objective: str = "dasgupta",
-        relaxation: str = "auto",
-        optimizer: str = "projected",
-        init: Any = "average",
         n_clusters: int = 2,
-        learning_rate: Any = None,
+        *,
+        n_internal: int | Literal["elbow"] = 512,
+        objective: Objective = "dasgupta",
+        relaxation: Literal["auto"] | Relaxation = "auto",
+        optimizer: Optimizer = "projected",
+        init: Start = "average",
+        learning_rate: float | tuple[float, float] | None = None,
         max_epochs: int = 500,
         patience: int = 100,
         n_rounds: int | None = None,
@@ -140,25 +151,25 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         batch_size: int | None = None,
         batch_limit: int = 200_000,
         evaluate_every: int | None = None,
-        directed: str = "sum",
-        similarity: str = "auto",
-        n_neighbors: int = 15,
+        directed: Directed = "sum",
+        similarity: GraphSource = "auto",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
         use_spare_nodes: bool = True,
-        refine: bool = False,
-        callback: Callable[[Progress], Any] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        refine: bool | dict[str, Any] = False,
+        checkpoint: PathLike | None = None,
         checkpoint_every: int = 50,
-        dtype: str = "float64",
+        dtype: Precision = "float64",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool = False,
     ) -> None:
+        self.n_clusters = n_clusters
         self.n_internal = n_internal
         self.objective = objective
         self.relaxation = relaxation
         self.optimizer = optimizer
         self.init = init
-        self.n_clusters = n_clusters
         self.learning_rate = learning_rate
         self.max_epochs = max_epochs
         self.patience = patience
@@ -170,9 +181,9 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.directed = directed
         self.similarity = similarity
         self.n_neighbors = n_neighbors
+        self.metric = metric
         self.use_spare_nodes = use_spare_nodes
         self.refine = refine
-        self.callback = callback
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.dtype = dtype
@@ -181,7 +192,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> FPH:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> FPH:
         """Learn a hierarchy over the nodes of a graph.
 
         Parameters
@@ -190,34 +201,36 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             Several components are allowed; self-loops count at the leaf's parent.
         y : ignored
         """
-        settings.check(self)
-        self.similarity_ = similarity = self._read(X)
-        settings.check_n_clusters(self.n_clusters, similarity.n_points)
-        context = self._init_callback_context(max_subtasks=self.max_epochs)
-        context.call_on_fit_task_begin(estimator=self)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        if similarity.n_points < 3 or similarity.total <= 0:
-            self._keep_start(similarity, rng)
-        else:
-            self._train(similarity, rng, context)
-        if self.refine:
-            self._refine(similarity, rng)
-        self.score_ = settings.score(self.tree_, similarity, self.objective)
-        self.labels_ = flat_labels(self.tree_, similarity, min(self.n_clusters, similarity.n_points))
-        context.call_on_fit_task_end(estimator=self)
+        options = Options.of(self)
+        self.similarity_ = self._read(X, options)
+        n_clusters = check_n_clusters(self.n_clusters, self.similarity_.n_points)
+        saved = self._open_checkpoint()
+        rng = np.random.default_rng(seed_of(self.random_state) if saved is None else saved.seed)
+        # every objective is the same for weights that are a multiple of these
+        similarity = of_moderate_weights(self.similarity_)
+        with FitProgress(self, options.plan.max_epochs, verbose=options.verbose) as progress:
+            if similarity.n_points < 3 or similarity.total <= 0:
+                self._keep_start(similarity, rng)
+            else:
+                rng = self._train(similarity, options, rng, saved, progress)
+            if options.refine is not None:
+                self._refine(similarity, options, rng)
+            self.score_ = stages.score(self.tree_, similarity, options.objective)
+            self.labels_ = flat_labels(self.tree_, similarity, n_clusters)
         return self
 
-    def sample_trees(self, n_samples: int = 1, random_state: Any = None) -> list[Tree]:
+    def sample_trees(self, n_trees: int = 1, random_state: RandomState = None) -> list[Tree]:
         """Draw trees from the model (Sec. 2.2): every node picks its parent independently.
 
         Each tree's `support` holds the probabilities of the parents picked.
         """
         check_is_fitted(self)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        rng = generator(random_state)
         model = Model(self.A_, self.B_)
-        return [tree_with_support(model, *sample_parents(model, rng))[0] for _ in range(n_samples)]
+        n_trees = check_whole(n_trees, "n_trees", least=0)
+        return [tree_with_support(model, sample_parents(model, rng))[0] for _ in range(n_trees)]
 
-    def leaf_support(self, node: int | None = None) -> NDArray[np.float64]:
+    def leaf_support(self, node: int | None = None) -> Floats:
         """How sure the model is of each leaf's place.
 
         Without `node`, the probability of the parent that the most likely tree gives it. With an internal node of
@@ -227,131 +240,126 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if node is None:
             first = self.A_.indptr[:-1]
             return np.maximum.reduceat(self.A_.data, first).astype(np.float64)
-        if self.columns_ is None:
+        if self._columns is None:
             raise ValueError("The nodes of a refined tree are not in the model. Fit with refine=False.")
         n = self.tree_.n_leaves
         if not n <= node < self.tree_.n_nodes:
             raise ValueError(f"node must be an internal node, in [{n}, {self.tree_.n_nodes}). Got {node!r}.")
-        return np.asarray(self.A_ @ fundamental_matrix(self.B_)[:, self.columns_[node - n]])
+        return np.asarray(self.A_ @ fundamental_matrix(self.B_)[:, self._columns[node - n]])
 
-    def _read(self, X):
-        if self.similarity == "graph" or (self.similarity == "auto" and looks_like_graph(X)):
+    def _read(self, X: Any, options: Options) -> GraphSimilarity:
+        if options.source == "graph" or (options.source == "auto" and looks_like_graph(X)):
             self.__dict__.pop("n_features_in_", None)
-            return read_graph(X, self.directed)
+            return read_graph(X, options.directed)
         from arbora.similarity import knn
 
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
-        settings.refuse_matrix(X, self.similarity)
+        if options.source == "auto":
+            stages.refuse_adjacency(X)
         if len(X) == 1:
             return read_graph(sp.csr_array((1, 1)))
-        return knn(X, n_neighbors=min(self.n_neighbors, len(X) - 1))
+        return knn(X, n_neighbors=min(options.n_neighbors, len(X) - 1), metric=self.metric)
 
-    def _keep_start(self, similarity, rng):
+    def _open_checkpoint(self) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        # the graph itself says how it was read
+        params = deciding_params(self, "similarity", "directed", "n_neighbors", "metric")
+        identity = identity_of(similarity=self.similarity_, **params)
+        return Checkpoint(self.checkpoint, method="FPH", identity=identity, random_state=self.random_state)
+
+    def _keep_start(self, similarity: GraphSimilarity, rng: np.random.Generator) -> None:
         """A graph with nothing to learn: one or two nodes, or no edge."""
         tree = start_tree(similarity, "average", max(similarity.n_points - 1, 1), "dasgupta", rng)
         self._keep(tree, model_of_tree(tree), np.arange(tree.n_internal))
-        self.history_ = np.zeros((0, 3))
+        self.history_ = history([])
         self.n_epochs_ = self.best_epoch_ = 0
 
-    def _train(self, similarity, rng, context):
-        graph = edge_distribution(similarity, np.dtype(self.dtype))
-        self.n_internal_ = self._choose_size(similarity, graph, rng)
-        plan = settings.plan(self)
-        progress = self._begin(similarity, self.n_internal_, rng)
-        take_step = settings.unconstrained_step(self, graph, progress, similarity, plan)
-        train(
-            *(graph, progress, plan, lambda state: self._report(state, context), take_step),
-            lambda state: self._next_start(similarity, graph, state),
+    def _train(
+        self,
+        similarity: GraphSimilarity,
+        options: Options,
+        rng: np.random.Generator,
+        saved: Checkpoint | None,
+        progress: FitProgress,
+    ) -> np.random.Generator:
+        """Train, and keep the best model; returns the generator as training left it."""
+        graph = edge_distribution(similarity, options.dtype)
+        if options.n_internal == "elbow":
+            self.elbow_ = stages.losses_of_sizes(similarity, graph, options, rng, saved)
+            size = elbow(list(self.elbow_), list(self.elbow_.values()))
+        else:
+            size = min(options.n_internal, similarity.n_points - 1)
+        arrays = None if saved is None else saved.load()
+        if arrays is None:
+            state = stages.start(similarity, graph, options, size, rng)
+        else:
+            state = TrainingState.from_arrays(arrays)
+        state = train(
+            graph,
+            state,
+            options.plan,
+            on_epoch=lambda now: self._after_epoch(now, options, saved, progress),
+            take_step=stages.adam_step(similarity, graph, state, options),
+            start_round=lambda now: stages.next_start(similarity, graph, now, options),
         )
-        if self.checkpoint is not None:
-            save_checkpoint(self.checkpoint, progress)
-        if self.use_spare_nodes and self.batch_size is None:
-            use_spare_nodes(similarity, graph, progress, self.objective)
-        tree, columns = tree_with_support(progress.best_model, *progress.best_parents)
-        self._keep(tree, progress.best_model, columns)
-        self.history_ = np.array(progress.history)
-        self.n_epochs_, self.best_epoch_ = progress.epoch, progress.best_epoch
+        if saved is not None:
+            saved.keep(state.arrays())
+        best = state.best
+        if options.use_spare_nodes:
+            best = use_spare_nodes(similarity, graph, best, options.objective)
+        tree, columns = tree_with_support(best.model, best.parents)
+        self._keep(tree, best.model, columns)
+        self.history_ = history(state.history)
+        self.n_epochs_, self.best_epoch_ = state.epoch, best.epoch
+        return state.rng
 
-    def _next_start(self, similarity, graph, progress):
-        """What a later round starts from: the best tree so far, as if it were certain."""
-        if self.use_spare_nodes:
-            use_spare_nodes(similarity, graph, progress, self.objective)
-        return binary_model(*progress.best_parents, dtype=np.dtype(self.dtype))
-
-    def _begin(self, similarity, n_internal, rng):
-        if self.checkpoint is not None and os.path.exists(self.checkpoint):
-            return load_checkpoint(self.checkpoint, similarity.n_points)
-        tree = start_tree(similarity, self.init, n_internal, self.objective, rng)
-        return Progress(model_of_tree(tree, np.dtype(self.dtype)), rng)
-
-    def _choose_size(self, similarity, graph, rng):
-        if self.n_internal != "elbow":
-            return min(self.n_internal, similarity.n_points - 1)
-        plan = Settings(**{**settings.plan(self).__dict__, "max_epochs": 20, "patience": 20, "n_rounds": 1})
-        self.elbow_ = {}
-        for size in candidate_sizes(similarity.n_points):
-            tree = start_tree(similarity, self.init, size, self.objective, rng)
-            tried = train(graph, Progress(model_of_tree(tree, np.dtype(self.dtype)), rng), plan)
-            self.elbow_[size] = tried.best_loss
-        return elbow(list(self.elbow_), list(self.elbow_.values()))
-
-    def _keep(self, tree, model, columns):
+    def _keep(self, tree: Tree, model: Model, columns: Ints) -> None:
         self.tree_ = tree
         self.A_, self.B_ = model
         self.n_internal_ = model.n_internal
-        self.columns_ = columns
+        # which internal node of the model each internal node of the tree is; None where it was refined
+        self._columns: Ints | None = columns
 
-    def _refine(self, similarity, rng):
+    def _refine(self, similarity: GraphSimilarity, options: Options, rng: np.random.Generator) -> None:
         from arbora.search import refine
 
-        seed = int(rng.integers(2**31))
-        size = max(self.n_internal_, 1)
-        better = refine(self.tree_, similarity, self.objective, n_internal=size, random_state=seed)
-        old, new = (settings.score(tree, similarity, self.objective) for tree in (self.tree_, better))
-        if new < old if self.objective == "dasgupta" else new > old:
-            self.tree_, self.columns_ = better, None
-
-    def _report(self, progress, context):
-        if self.verbose and progress.history[-1][0] == progress.epoch:
-            epoch, loss, decoded = progress.history[-1]
-            print(
-                f"[FPH] epoch {epoch}/{self.max_epochs}: loss {loss:.6g}, decoded {decoded:.6g}, "
-                f"best {progress.best_loss:.6g}",
-                file=sys.stderr,
-                flush=True,
-            )
-        if self.checkpoint is not None and progress.epoch % self.checkpoint_every == 0:
-            save_checkpoint(self.checkpoint, progress)
-        stop = False
-        if context._callbacks:
-            task = context.subcontext(task_name="epoch")
-            task.call_on_fit_task_begin(estimator=self)
-            stop = bool(
-                task.call_on_fit_task_end(
-                    estimator=self, reconstruction_attributes=lambda: self._snapshot(progress)
-                )
-            )
-        return bool(self.callback(progress)) | stop if self.callback is not None else stop
-
-    def _snapshot(self, progress):
-        tree, columns = tree_with_support(progress.best_model, *progress.best_parents)
-        kept = {"n_features_in_": self.n_features_in_} if hasattr(self, "n_features_in_") else {}
-        fitted = {
-            "tree_": tree,
-            "A_": progress.best_model.A,
-            "B_": progress.best_model.B,
-            "columns_": columns,
+        chosen = {
+            "n_internal": max(self.n_internal_, 1),
+            "n_jobs": self.n_jobs,
+            "random_state": int(rng.integers(2**31)),
+            **(options.refine or {}),
         }
-        labels = flat_labels(tree, self.similarity_, min(self.n_clusters, tree.n_leaves))
-        return {**kept, **fitted, "labels_": labels, "similarity_": self.similarity_}
+        better = refine(self.tree_, similarity, options.objective, **chosen)
+        old, new = (stages.score(tree, similarity, options.objective) for tree in (self.tree_, better))
+        if new < old if options.objective == "dasgupta" else new > old:
+            self.tree_, self._columns = better, None
 
+    def _after_epoch(
+        self, state: TrainingState, options: Options, saved: Checkpoint | None, progress: FitProgress
+    ) -> bool:
+        """Save and report; whether a callback asks to stop."""
+        if saved is not None and state.epoch % options.checkpoint_every == 0:
+            saved.keep(state.arrays())
+        return progress.step(
+            state.epoch,
+            note=f"best loss {state.best.loss:.6g}",
+            reconstruction_attributes=lambda: self._snapshot(state),
+        )
 
-def tree_with_support(model: Model, leaf_parent, parent) -> tuple[Tree, NDArray[np.int64]]:
-    """Tree of given parents with their probabilities, and the model's column of each internal node."""
-    A, B = model
-    row = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    chosen = A.indices == leaf_parent[row]
-    leaf_support = np.zeros(A.shape[0])
-    leaf_support[row[chosen]] = A.data[chosen]
-    support = np.append(B[np.arange(len(B) - 1), parent[:-1]], 1.0).astype(np.float64)
-    return tree_of_parents(leaf_parent, parent, leaf_support, support)
+    def _snapshot(self, state: TrainingState) -> dict[str, Any]:
+        """Attributes of a model fitted so far, for callbacks."""
+        tree, columns = tree_with_support(state.best.model, state.best.parents)
+        names = {"n_features_in_": self.n_features_in_} if hasattr(self, "n_features_in_") else {}
+        n_clusters = min(self.n_clusters, tree.n_leaves)
+        return {
+            **names,
+            "tree_": tree,
+            "A_": state.best.model.A,
+            "B_": state.best.model.B,
+            "_columns": columns,
+            "labels_": flat_labels(tree, self.similarity_, n_clusters),
+            "similarity_": self.similarity_,
+            "history_": history(state.history),
+            "n_epochs_": state.epoch,
+        }

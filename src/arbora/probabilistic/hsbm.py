@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from arbora._base.random import numpy_generator
+from arbora._base.types import Floats, Ints, RandomState
 from arbora.tree import Tree
 
 
@@ -17,12 +21,16 @@ class HSBM(NamedTuple):
     """
 
     adjacency: sp.csr_array
-    levels: np.ndarray
+    levels: Ints
     tree: Tree
 
 
 def hierarchical_block_model(
-    probabilities, branching, community_size, n_nodes=None, random_state=None
+    probabilities: ArrayLike,
+    branching: int | Sequence[int],
+    community_size: tuple[int, int],
+    n_nodes: int | None = None,
+    random_state: RandomState = None,
 ) -> HSBM:
     """Draw a graph: two nodes are joined with a probability that depends on the level of their last common block.
 
@@ -35,8 +43,8 @@ def hierarchical_block_model(
     community_size : tuple (smallest, largest)
         Nodes of a finest block.
     n_nodes : int, optional
-        Number of nodes. Sizes are drawn until all blocks together have so many; needs room in `community_size`.
-    random_state : int, Generator or None
+        Number of nodes. Sizes are drawn until all blocks together have that many; needs room in `community_size`.
+    random_state : int, RandomState, Generator or None
 
     Returns
     -------
@@ -49,36 +57,39 @@ def hierarchical_block_model(
     >>> graph.adjacency.shape, graph.levels.max(axis=1) + 1
     ((100, 100), array([2, 4, 8]))
     """
-    probabilities = np.asarray(probabilities, dtype=np.float64)
-    if (
-        probabilities.ndim != 1
-        or len(probabilities) < 2
-        or not ((probabilities >= 0) & (probabilities <= 1)).all()
-    ):
-        raise ValueError(f"probabilities must be two or more numbers in [0, 1]. Got {probabilities}.")
+    of_level = np.asarray(probabilities, dtype=np.float64)
+    if of_level.ndim != 1 or len(of_level) < 2 or not ((of_level >= 0) & (of_level <= 1)).all():
+        raise ValueError(f"probabilities must be two or more numbers in [0, 1]. Got {of_level.tolist()}.")
     smallest, largest = community_size
     if not 1 <= smallest <= largest:
         raise ValueError(
             f"community_size must be (smallest, largest) with 1 <= smallest. Got {community_size}."
         )
-    rng = np.random.default_rng(random_state)
-    blocks = _draw_blocks(len(probabilities) - 1, np.atleast_1d(branching), n_nodes, smallest, largest, rng)
+    rng = numpy_generator(random_state)
+    blocks = _draw_blocks(len(of_level) - 1, np.atleast_1d(branching), n_nodes, smallest, largest, rng)
     sizes = _draw_sizes(blocks.shape[1], n_nodes, smallest, largest, rng)
     levels = np.repeat(blocks, sizes, axis=1)
-    return HSBM(_draw_edges(levels, probabilities, rng), levels, _tree_of_levels(levels))
+    return HSBM(_draw_edges(levels, of_level, rng), levels, _tree_of_levels(levels))
 
 
-def small_hsbm(random_state=None) -> HSBM:
+def small_hsbm(random_state: RandomState = None) -> HSBM:
     """The paper's small setting: 100 nodes, 3 levels, branching 2, communities of 10 to 15."""
     return hierarchical_block_model([0.01, 0.1, 0.3, 0.6], 2, (10, 15), 100, random_state)
 
 
-def large_hsbm(random_state=None) -> HSBM:
+def large_hsbm(random_state: RandomState = None) -> HSBM:
     """The paper's large setting: 1,000 nodes, 3 levels, branching 2 to 4, communities of 30 to 35."""
     return hierarchical_block_model([0.001, 0.01, 0.1, 0.4], [2, 3, 4], (30, 35), 1000, random_state)
 
 
-def _draw_blocks(n_levels, branching, n_nodes, smallest, largest, rng):
+def _draw_blocks(
+    n_levels: int,
+    branching: Ints,
+    n_nodes: int | None,
+    smallest: int,
+    largest: int,
+    rng: np.random.Generator,
+) -> Ints:
     """Labels of the finest blocks at every level; drawn again until `n_nodes` can be shared out among them."""
     for _ in range(10_000):
         blocks = np.zeros((0, 1), dtype=np.int64)
@@ -94,7 +105,9 @@ def _draw_blocks(n_levels, branching, n_nodes, smallest, largest, rng):
     )
 
 
-def _draw_sizes(n_blocks, n_nodes, smallest, largest, rng):
+def _draw_sizes(
+    n_blocks: int, n_nodes: int | None, smallest: int, largest: int, rng: np.random.Generator
+) -> Ints:
     sizes = rng.integers(smallest, largest + 1, n_blocks)
     while n_nodes is not None and sizes.sum() != n_nodes:
         step = 1 if sizes.sum() < n_nodes else -1
@@ -103,7 +116,7 @@ def _draw_sizes(n_blocks, n_nodes, smallest, largest, rng):
     return sizes
 
 
-def _draw_edges(levels, probabilities, rng):
+def _draw_edges(levels: Ints, probabilities: Floats, rng: np.random.Generator) -> sp.csr_array:
     """Edges of all pairs, a block of rows at a time."""
     n = levels.shape[1]
     rows, columns = [], []
@@ -120,14 +133,15 @@ def _draw_edges(levels, probabilities, rng):
     return sp.csr_array((np.ones(2 * len(i)), both), shape=(n, n))
 
 
-def _tree_of_levels(levels):
+def _tree_of_levels(levels: Ints) -> Tree:
     """Finest blocks first, then coarser ones, the root last."""
     n = levels.shape[1]
     parent = [n + levels[-1]]
     start = n
     for fine, coarse in zip(levels[:0:-1], levels[-2::-1]):
         start += fine.max() + 1
-        member = np.unique(fine, return_index=True)[1]  # a node of each fine block tells its coarse block
+        # a node of each fine block is in its coarse block, too
+        member = np.unique(fine, return_index=True)[1]
         parent.append(start + coarse[member])
     n_top = levels[0].max() + 1
     parent.append(np.append(np.full(n_top, start + n_top), -1))

@@ -7,8 +7,7 @@ graphs", ICLR 2022; equations and theorems as numbered there.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from arbora._base.pytorch import Tensor, torch
 
 
 def check_parameters(A: Tensor, B: Tensor, tolerance: float = 1e-6) -> None:
@@ -29,7 +28,8 @@ def check_parameters(A: Tensor, B: Tensor, tolerance: float = 1e-6) -> None:
 def fundamental_matrix(B: Tensor) -> Tensor:
     """N = (I - B)^-1 (Def. 2): probability that a walk from z_k passes z_l, itself included."""
     identity = torch.eye(len(B), dtype=B.dtype, device=B.device)
-    return torch.linalg.solve_triangular(identity - B, identity, upper=True, unitriangular=True)
+    N: Tensor = torch.linalg.solve_triangular(identity - B, identity, upper=True, unitriangular=True)
+    return N
 
 
 def internal_ancestors(B: Tensor) -> Tensor:
@@ -49,7 +49,8 @@ def leaf_ancestors(A: Tensor, B: Tensor) -> Tensor:
             [0.5000, 1.0000]])
     """
     identity = torch.eye(len(B), dtype=B.dtype, device=B.device)
-    return torch.linalg.solve_triangular(identity - B, A, upper=True, unitriangular=True, left=False)
+    P: Tensor = torch.linalg.solve_triangular(identity - B, A, upper=True, unitriangular=True, left=False)
+    return P
 
 
 def lca_from_joint(joint: Tensor, B: Tensor) -> Tensor:
@@ -61,7 +62,7 @@ def lca_from_joint(joint: Tensor, B: Tensor) -> Tensor:
     squared = internal_ancestors(B) ** 2
     matrix = squared + torch.eye(len(B), dtype=B.dtype, device=B.device)
     rows = joint if joint.ndim == 2 else joint[None]
-    solved = torch.linalg.solve_triangular(matrix, rows, upper=True, unitriangular=True, left=False)
+    solved: Tensor = torch.linalg.solve_triangular(matrix, rows, upper=True, unitriangular=True, left=False)
     return solved if joint.ndim == 2 else solved[0]
 
 

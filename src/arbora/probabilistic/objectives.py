@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
-from torch import Tensor
-
+from arbora._base.pytorch import Tensor, torch
 from arbora.probabilistic import markov
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-from torch import Tensor, nn
+from typing import Any
 
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from arbora._base.pytorch import Tensor, nn, torch
+from arbora._base.types import Objective
 from arbora.probabilistic import objectives
 from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts
+from arbora.probabilistic.training import Relaxation
 from arbora.tree import Tree
 
 
@@ -22,11 +26,17 @@ def masked_softmax(scores: Tensor) -> Tensor:
 class SoftmaxParameters(nn.Module):
     """A and B as softmax of free scores; starting from a tree, the parent's score stands out by `sharpness`."""
 
-    def __init__(self, tree: Tree, sharpness: float = 5.0, generator=None, dtype=torch.float64) -> None:
+    def __init__(
+        self, tree: Tree, sharpness: float = 5.0, *, seed: int = 0, dtype: DTypeLike = np.float64
+    ) -> None:
         super().__init__()
+        options: dict[str, Any] = {
+            "generator": torch.Generator().manual_seed(seed),
+            "dtype": torch_dtype(dtype),
+        }
         n, k = tree.n_leaves, tree.n_internal
-        A = 0.01 * torch.randn((n, k), generator=generator, dtype=dtype)
-        B = 0.01 * torch.randn((k, k), generator=generator, dtype=dtype)
+        A = 0.01 * torch.randn((n, k), **options)
+        B = 0.01 * torch.randn((k, k), **options)
         parent = torch.as_tensor(np.array(tree.parent))
         A[torch.arange(n), parent[:n] - n] += sharpness
         B[torch.arange(k - 1), parent[n:-1] - n] += sharpness
@@ -43,18 +53,25 @@ class EmbeddingParameters(nn.Module):
     Internal nodes start at the mean of the leaves below them.
     """
 
-    def __init__(self, tree: Tree, leaf_embedding, sharpness: float = 5.0, dtype=torch.float64) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        leaf_embedding: NDArray[np.floating],
+        sharpness: float = 5.0,
+        *,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
         super().__init__()
-        leaves = torch.as_tensor(np.asarray(leaf_embedding)).to(dtype)
-        total = torch.zeros((tree.n_nodes, leaves.shape[1]), dtype=dtype)
+        kind = torch_dtype(dtype)
+        leaves = torch.as_tensor(np.asarray(leaf_embedding)).to(kind)
+        total = torch.zeros((tree.n_nodes, leaves.shape[1]), dtype=kind)
         total[: tree.n_leaves] = leaves
         for node in range(tree.n_nodes - 1):
             total[tree.parent[node]] += total[node]
-        centers = (
-            total[tree.n_leaves :] / torch.as_tensor(tree.sizes[tree.n_leaves :].copy()).to(dtype)[:, None]
-        )
+        sizes = torch.as_tensor(tree.sizes[tree.n_leaves :].copy()).to(kind)
+        centers = total[tree.n_leaves :] / sizes[:, None]
         self.leaves, self.internal = nn.Parameter(leaves), nn.Parameter(centers)
-        self.log_sharpness = nn.Parameter(torch.tensor(float(np.log(sharpness)), dtype=dtype))
+        self.log_sharpness = nn.Parameter(torch.tensor(float(np.log(sharpness)), dtype=kind))
 
     def forward(self) -> tuple[Tensor, Tensor]:
         """(A, B)."""
@@ -71,7 +88,13 @@ def _distances(x: Tensor, y: Tensor) -> Tensor:
     return torch.sqrt(squared.clamp_min(0.0) + 1e-12)
 
 
-def torch_graph(graph: EdgeDistribution, dtype=torch.float64) -> tuple[Tensor, Tensor]:
+def torch_dtype(dtype: DTypeLike) -> torch.dtype:
+    """PyTorch's name of a NumPy kind of number."""
+    kind: torch.dtype = getattr(torch, np.dtype(dtype).name)
+    return kind
+
+
+def torch_graph(graph: EdgeDistribution, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     """Pairs and self-loops of an edge distribution as tensors."""
     pairs = graph.pairs
     indices = np.stack([np.repeat(np.arange(graph.n_nodes), np.diff(pairs.indptr)), pairs.indices])
@@ -95,7 +118,16 @@ def numpy_model(A: Tensor, B: Tensor, cutoff: float = 1e-9) -> Model:
 class AdamTrainer:
     """Steps of Adam on unconstrained parameters, for the loop in `training.py`."""
 
-    def __init__(self, graph, parameters: nn.Module, objective, relaxation, rate, seed, exact_q=True) -> None:
+    def __init__(
+        self,
+        graph: EdgeDistribution,
+        parameters: SoftmaxParameters | EmbeddingParameters,
+        objective: Objective,
+        relaxation: Relaxation,
+        rate: float,
+        seed: int,
+        exact_q: bool = True,
+    ) -> None:
         dtype = next(parameters.parameters()).dtype
         self.pairs, self.loops = torch_graph(graph, dtype)
         self.parameters = parameters
@@ -117,7 +149,7 @@ class AdamTrainer:
             loss = objectives.expected_by_straight_through(self.loss, A, B, generator=self.generator)
         else:
             loss = self.loss(A, B)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return self.model(), float(loss.detach())
 
@@ -125,13 +157,3 @@ class AdamTrainer:
         """The current A and B."""
         with torch.no_grad():
             return numpy_model(*self.parameters())
-
-
-__all__ = [
-    "AdamTrainer",
-    "EmbeddingParameters",
-    "SoftmaxParameters",
-    "masked_softmax",
-    "numpy_model",
-    "torch_graph",
-]

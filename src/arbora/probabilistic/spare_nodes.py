@@ -9,29 +9,31 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from arbora._base.types import Ints, Objective
 from arbora.probabilistic.expected import decoded_loss, most_likely_parents
 from arbora.probabilistic.flat import resolve
-from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts
+from arbora.probabilistic.sparse import EdgeDistribution, Model, Parents, csr_from_parts
 from arbora.probabilistic.start import nearest_kept, tree_of_parents
-from arbora.probabilistic.training import Progress
+from arbora.probabilistic.training import Best
 from arbora.similarity.graph import GraphSimilarity
 from arbora.tree import Tree
 
 
 def use_spare_nodes(
-    similarity: GraphSimilarity, graph: EdgeDistribution, progress: Progress, objective: str
-) -> None:
-    """Replace the best model of training by one that uses all its nodes, as long as its tree gets better by 1e-4."""
+    similarity: GraphSimilarity, graph: EdgeDistribution, best: Best, objective: Objective
+) -> Best:
+    """The best model of training, or one that uses all its nodes, as long as its tree gets better by 1e-4."""
     while True:
-        model = refilled(progress.best_model, progress.best_parents, similarity, objective)
+        model = refilled(best.model, best.parents, similarity, objective)
         loss, parents = decoded_loss(graph, model, objective)
-        if loss >= progress.best_loss - 1e-4 * abs(progress.best_loss):
-            return
-        progress.best_loss, progress.best_model, progress.best_parents = loss, model, parents
+        if loss >= best.loss - 1e-4 * abs(best.loss):
+            return best
+        best = Best(loss, model, parents, best.epoch)
 
 
-def refilled(model: Model, parents, similarity: GraphSimilarity, objective: str) -> Model:
+def refilled(model: Model, parents: Parents, similarity: GraphSimilarity, objective: Objective) -> Model:
     """The model whose most likely tree is that of `model`, resolved and compressed to as many nodes again."""
     old, column = tree_of_parents(*parents)
     new = resolve(old, similarity).compress(model.n_internal, similarity, objective)
@@ -39,12 +41,13 @@ def refilled(model: Model, parents, similarity: GraphSimilarity, objective: str)
     number = np.full(model.n_internal, -1)
     number[column] = np.arange(len(column))
     keeper = nearest_kept(parents[1], number >= 0, np.ones(model.n_internal))[0]
-    moved = np.where(keeper >= 0, image[number[keeper]], new.n_internal - 1)  # where a column's mass goes
+    # where a column's mass goes
+    moved = np.where(keeper >= 0, image[number[keeper]], new.n_internal - 1)
     A = _leaf_rows(model.A, parents[0], moved, new)
     return Model(A, _internal_rows(model.B, column, image, moved, old, new))
 
 
-def _images(old: Tree, new: Tree) -> np.ndarray:
+def _images(old: Tree, new: Tree) -> Ints:
     """Per internal node of `old`, the lowest internal node of `new` above all its leaves."""
     n = old.n_leaves
     place = np.empty(n, dtype=np.int64)
@@ -54,10 +57,10 @@ def _images(old: Tree, new: Tree) -> np.ndarray:
     for node in range(old.n_nodes - 1):
         above = old.parent[node]
         low[above], high[above] = min(low[above], low[node]), max(high[above], high[node])
-    return new.lca(new.leaf_order[low[n:]], new.leaf_order[high[n:]]) - n
+    return np.asarray(new.lca(new.leaf_order[low[n:]], new.leaf_order[high[n:]])) - n
 
 
-def _leaf_rows(A, leaf_parent, moved, new: Tree):
+def _leaf_rows(A: sp.csr_array, leaf_parent: Ints, moved: Ints, new: Tree) -> sp.csr_array:
     """Rows of A over the nodes of `new`; a row whose most likely parent would not be the tree's becomes certain."""
     n = new.n_leaves
     row = np.repeat(np.arange(n), np.diff(A.indptr))
@@ -73,13 +76,16 @@ def _leaf_rows(A, leaf_parent, moved, new: Tree):
     return out
 
 
-def _internal_rows(B, column, image, moved, old: Tree, new: Tree):
+def _internal_rows(
+    B: NDArray[np.floating], column: Ints, image: Ints, moved: Ints, old: Tree, new: Tree
+) -> NDArray[np.floating]:
     """The same for B; nodes that `old` does not have are sure of their parent."""
     n, k = new.n_leaves, new.n_internal
     out = np.zeros((k, k), dtype=B.dtype)
     wanted = new.parent[n:-1] - n
     same = new.sizes[n:][image] == old.sizes[n:]
-    for node in np.flatnonzero(same[:-1]):  # not the root
+    # not the root
+    for node in np.flatnonzero(same[:-1]):
         at, row = image[node], B[column[node]].copy()
         mode = int(row.argmax())
         out[at, wanted[at]] = row[mode]

@@ -13,17 +13,25 @@ compare value and gradient.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import get_blas_funcs, solve_triangular
 from scipy.linalg.lapack import get_lapack_funcs
 
+from arbora._base.types import AnyFloats, Ints, Objective
 from arbora.probabilistic import _kernels
 from arbora.similarity.graph import GraphSimilarity
+
+# parent of every leaf, and of every internal node (the root's is itself)
+Parents: TypeAlias = tuple[Ints, Ints]
+# entries of every row, their columns and their values
+CsrParts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 class EdgeDistribution(NamedTuple):
@@ -33,27 +41,28 @@ class EdgeDistribution(NamedTuple):
     """
 
     pairs: sp.csr_array
-    loops: np.ndarray
-    nodes: np.ndarray
+    loops: AnyFloats
+    nodes: AnyFloats
 
     @property
     def n_nodes(self) -> int:
         """Number of graph nodes, the leaves of the hierarchy."""
-        return self.pairs.shape[0]
+        return int(self.pairs.shape[0])
 
 
 class LeafGradient(NamedTuple):
     """Gradient with respect to A in factored form; see `_kernels.leaf_gradient_row`."""
 
     sums: sp.csr_array
-    kernel: np.ndarray
-    at: sp.csr_array  # the A it was taken at
-    self_kernel: np.ndarray
-    self_scale: np.ndarray
-    terms: np.ndarray
-    scales: np.ndarray
+    kernel: AnyFloats
+    # the A it was taken at
+    at: sp.csr_array
+    self_kernel: AnyFloats
+    self_scale: AnyFloats
+    terms: AnyFloats
+    scales: AnyFloats
 
-    def arrays(self):
+    def arrays(self) -> tuple[NDArray[Any], ...]:
         """The arguments of the kernel, in its order."""
         sums, at = self.sums, self.at
         return (
@@ -67,12 +76,12 @@ class Evaluation(NamedTuple):
 
     loss: float
     leaf_gradient: LeafGradient
-    internal_gradient: np.ndarray
-    p: np.ndarray
-    q: np.ndarray | None
+    internal_gradient: AnyFloats
+    p: AnyFloats
+    q: AnyFloats | None
 
 
-def edge_distribution(similarity: GraphSimilarity, dtype=np.float64) -> EdgeDistribution:
+def edge_distribution(similarity: GraphSimilarity, dtype: DTypeLike = np.float64) -> EdgeDistribution:
     """Pair distribution P(v_i, v_j) of a graph; a self-loop is one edge and counts twice in the degree.
 
     Examples
@@ -94,12 +103,12 @@ class Model(NamedTuple):
     """The parameters: leaves to internal nodes (sparse rows) and internal nodes to internal nodes (dense)."""
 
     A: sp.csr_array
-    B: np.ndarray
+    B: AnyFloats
 
     @property
     def n_internal(self) -> int:
         """Number of internal nodes n'."""
-        return self.B.shape[0]
+        return len(self.B)
 
 
 class _Fundamental(NamedTuple):
@@ -109,55 +118,61 @@ class _Fundamental(NamedTuple):
     C-ordered matrix is its transpose; hence the transposes.
     """
 
-    N: np.ndarray
-    M: np.ndarray
+    N: AnyFloats
+    M: AnyFloats
 
-    def _product(self, X, side, transposed):
+    def _product(self, X: AnyFloats, side: int, transposed: int) -> AnyFloats:
         (trmm,) = get_blas_funcs(("trmm",), (self.N,))
-        return trmm(1.0, self.N.T, np.ascontiguousarray(X).T, side=side, lower=1, trans_a=transposed).T
+        product: AnyFloats = trmm(
+            1.0, self.N.T, np.ascontiguousarray(X).T, side=side, lower=1, trans_a=transposed
+        ).T
+        return product
 
-    def times(self, X):
+    def times(self, X: AnyFloats) -> AnyFloats:
         """``X @ N``."""
         return self._product(X, 0, 0)
 
-    def times_transposed(self, X):
+    def times_transposed(self, X: AnyFloats) -> AnyFloats:
         """``X @ N.T``."""
         return self._product(X, 0, 1)
 
-    def pull_back(self, dN):
+    def pull_back(self, dN: AnyFloats) -> AnyFloats:
         """Gradient with respect to B from that with respect to N: ``N.T @ dN @ N.T``, above the diagonal."""
         return np.triu(self._product(self.times_transposed(dN), 1, 1), 1)
 
-    def spread(self, y):
+    def spread(self, y: AnyFloats) -> AnyFloats:
         """``2 N diag(y) N.T``: what two leaves' common ancestors are worth, by the leaves' parents."""
         return self.times_transposed(2.0 * self.N * y)
 
-    def ancestors(self):
+    def ancestors(self) -> AnyFloats:
         """Pt = N - I (Eq. 8): no node is its own ancestor."""
         return self.N - np.eye(len(self.N), dtype=self.N.dtype)
 
-    def to_lca(self, u):
+    def to_lca(self, u: AnyFloats) -> AnyFloats:
         """Distribution of LCAs from the summed products of ancestor probabilities (Thm 6)."""
-        return solve_triangular(self.M, u, trans="T", unit_diagonal=True, check_finite=False)
+        options = {"unit_diagonal": True, "check_finite": False}
+        return np.asarray(solve_triangular(self.M, u, trans="T", **options))
 
-    def adjoint(self, g):
+    def adjoint(self, g: AnyFloats) -> AnyFloats:
         """Adjoint of `to_lca`: gradient with respect to u from the gradient with respect to p."""
-        return solve_triangular(self.M, g, unit_diagonal=True, check_finite=False)
+        return np.asarray(solve_triangular(self.M, g, unit_diagonal=True, check_finite=False))
 
 
-def fundamental_matrix(B):
+def fundamental_matrix(B: AnyFloats) -> AnyFloats:
     """N = (I - B)^-1 (Eq. 7): entry (k, l) is the probability that a walk from z_k passes z_l."""
     (trtri,) = get_lapack_funcs(("trtri",), (B,))
     lower = np.eye(B.shape[0], dtype=B.dtype) - B
-    inverse, info = trtri(lower.T, lower=1, unitdiag=1, overwrite_c=1)  # C order read as Fortran: transposed
+    # C order read as Fortran: transposed
+    inverse, info = trtri(lower.T, lower=1, unitdiag=1, overwrite_c=1)
     if info != 0:
         raise ValueError(
             f"B must be strictly upper triangular with finite entries. LAPACK trtri said {info}."
         )
-    return inverse.T
+    N: AnyFloats = inverse.T
+    return N
 
 
-def _fundamental(B):
+def _fundamental(B: AnyFloats) -> _Fundamental:
     N = fundamental_matrix(B)
     M = N - np.eye(B.shape[0], dtype=B.dtype)
     np.multiply(M, M, out=M)
@@ -165,7 +180,7 @@ def _fundamental(B):
     return _Fundamental(N, M)
 
 
-def in_row_blocks(function, n_rows, n_threads):
+def in_row_blocks(function: Callable[[int, int], CsrParts], n_rows: int, n_threads: int) -> CsrParts:
     """Call ``function(start, stop)`` on blocks of rows and join the CSR pieces it returns."""
     bounds = np.linspace(0, n_rows, n_threads + 1).astype(np.int64)
     blocks = list(pairwise(bounds))
@@ -179,54 +194,51 @@ def in_row_blocks(function, n_rows, n_threads):
     return ptr, columns, values
 
 
-def csr_from_parts(ptr, col, val, shape):
+def csr_from_parts(
+    ptr: NDArray[Any], col: NDArray[Any], val: NDArray[Any], shape: tuple[int, int]
+) -> sp.csr_array:
     """CSR array around given parts, without SciPy's checks of every entry."""
     out = sp.csr_array(shape, dtype=val.dtype)
-    kind = np.int32 if len(val) < 2**31 - 1 else np.int64  # SciPy wants one kind for both
+    # SciPy wants one kind for both
+    kind = np.int32 if len(val) < 2**31 - 1 else np.int64
     out.indptr, out.indices, out.data = ptr.astype(kind, copy=False), col.astype(kind, copy=False), val
     return out
 
 
-def neighbor_sums(graph: EdgeDistribution, A, n_threads=1):
+def neighbor_sums(graph: EdgeDistribution, A: sp.csr_array, n_threads: int = 1) -> sp.csr_array:
     """The sparse product pairs @ A: to which internal nodes a leaf's neighbors belong, and how much."""
     pairs = graph.pairs
     n, n_internal = A.shape
 
-    def block(start, stop):
-        return _kernels.neighbor_sums(
-            start,
-            stop,
-            pairs.indptr,
-            pairs.indices,
-            pairs.data,
-            A.indptr,
-            A.indices,
-            A.data,
-            n_internal,
+    def block(start: int, stop: int) -> CsrParts:
+        graph_parts = pairs.indptr, pairs.indices, pairs.data
+        found: CsrParts = _kernels.neighbor_sums(
+            start, stop, *graph_parts, A.indptr, A.indices, A.data, n_internal
         )
+        return found
 
     return csr_from_parts(*in_row_blocks(block, n, n_threads), A.shape)
 
 
-def _aggregate(A, sums):
+def _aggregate(A: sp.csr_array, sums: sp.csr_array) -> AnyFloats:
     """S = A.T @ sums, dense n' x n'."""
     S = np.zeros((A.shape[1], A.shape[1]), dtype=A.dtype)
     _kernels.add_outer_products(A.indptr, A.indices, A.data, sums.indptr, sums.indices, sums.data, S)
     return S
 
 
-def _scaled_rows(A, scale):
+def _scaled_rows(A: sp.csr_array, scale: AnyFloats) -> sp.csr_array:
     """``diag(scale) @ A``."""
     return csr_from_parts(A.indptr, A.indices, A.data * np.repeat(scale, np.diff(A.indptr)), A.shape)
 
 
-def _column_sums(A, weights=None):
+def _column_sums(A: sp.csr_array, weights: AnyFloats | None = None) -> AnyFloats:
     """``weights @ A`` for a CSR matrix, or its column sums."""
     data = A.data if weights is None else A.data * np.repeat(weights, np.diff(A.indptr))
     return np.bincount(A.indices, data, minlength=A.shape[1]).astype(A.dtype, copy=False)
 
 
-def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluation:
+def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads: int = 1) -> Evaluation:
     """Soft-Das (App. A.1), ``sum_z p(z) c(z)`` with c(z) the expected number of leaves below z.
 
     Examples
@@ -242,7 +254,8 @@ def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluat
     N = terms.N
     sums = neighbor_sums(graph, A, n_threads)
     SN = terms.times(_aggregate(A, sums))
-    mass = _column_sums(A)  # expected number of leaves whose parent is z
+    # expected number of leaves whose parent is z
+    mass = _column_sums(A)
     lca = terms.to_lca(np.einsum("kl,kl->l", N, SN))
     p = lca + _column_sums(A, graph.loops)
     c = mass @ N
@@ -262,7 +275,7 @@ def soft_dasgupta(graph: EdgeDistribution, model: Model, n_threads=1) -> Evaluat
     return Evaluation(float(p @ c), leaf, terms.pull_back(dN), p, None)
 
 
-def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> Evaluation:
+def soft_tsd(graph: EdgeDistribution, model: Model, n_threads: int = 1, exact: bool = True) -> Evaluation:
     """Minus Soft-TSD (App. A.1), ``KL(p || q)``, as a loss; q exact (App. A.11) or its proxy.
 
     The proxy counts a leaf paired with itself at the place where two independent walks from it meet,
@@ -309,29 +322,39 @@ def soft_tsd(graph: EdgeDistribution, model: Model, n_threads=1, exact=True) -> 
     return Evaluation(loss, leaf, terms.pull_back(dN), p, q)
 
 
-def dense_leaf_gradient(gradient: LeafGradient) -> np.ndarray:
+def dense_leaf_gradient(gradient: LeafGradient) -> AnyFloats:
     """The n x n' gradient with respect to A, written out."""
-    return _kernels.leaf_gradient(gradient.at.shape[0], gradient.arrays())
+    return np.asarray(_kernels.leaf_gradient(gradient.at.shape[0], gradient.arrays()))
 
 
-def descend_leaves(model: Model, gradient: LeafGradient, step, n_threads=1):
+def descend_leaves(model: Model, gradient: LeafGradient, step: AnyFloats, n_threads: int = 1) -> sp.csr_array:
     """A after one projected gradient step; `step` holds the learning rate of every row."""
     A, arrays = model.A, gradient.arrays()
 
-    def block(start, stop):
-        return _kernels.descend_leaf_rows(start, stop, arrays, A.indptr, A.indices, A.data, step)
+    def block(start: int, stop: int) -> CsrParts:
+        found: CsrParts = _kernels.descend_leaf_rows(start, stop, arrays, A.indptr, A.indices, A.data, step)
+        return found
 
     return csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
 
 
-def descend_internal(model: Model, gradient, step):
+def descend_internal(model: Model, gradient: AnyFloats, step: float) -> AnyFloats:
     """B after one projected gradient step: row k is a distribution over the nodes after k."""
     B = model.B - step * gradient
     _kernels.project_rows(B, np.arange(1, len(B) + 1))
     return B
 
 
-def soft_step(graph, model: Model, objective, leaf_rate, internal_rate, n_threads=1, exact=True, at=None):
+def soft_step(
+    graph: EdgeDistribution,
+    model: Model,
+    objective: Objective,
+    leaf_rate: float,
+    internal_rate: float,
+    n_threads: int = 1,
+    exact: bool = True,
+    at: Model | None = None,
+) -> tuple[Model, float]:
     """One projected gradient step on the soft loss; returns the model and the loss before the step.
 
     The gradient of TSD with respect to a row is of the order of a leaf's probability, 1 / n; rates are
@@ -349,7 +372,7 @@ def soft_step(graph, model: Model, objective, leaf_rate, internal_rate, n_thread
     return Model(A, B), result.loss
 
 
-def binary_model(leaf_parent, parent, dtype=np.float64) -> Model:
+def binary_model(leaf_parent: Ints, parent: Ints, dtype: DTypeLike = np.float64) -> Model:
     """The model of one discrete tree (the last internal node is the root, whatever its parent says)."""
     n, k = len(leaf_parent), len(parent)
     A = csr_from_parts(np.arange(n + 1), leaf_parent.astype(np.int32), np.ones(n, dtype=dtype), (n, k))

@@ -1,33 +1,43 @@
 """Projected gradient descent, judged by the decoded tree.
 
 The soft loss falls far below what the most likely tree reaches, and that tree often gets worse before it gets
-better; so the model kept is the one whose decoded tree was best, and patience is counted on it.
+better; so the model returned is the one whose decoded tree was best, and patience is counted on it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arbora._base.files import read_archive, write_archive
-from arbora.errors import DivergedError, FormatError
+from arbora._base.checkpoint import rng_from_array, rng_to_array
+from arbora._base.types import Objective
+from arbora.errors import DivergedError
 from arbora.probabilistic.batching import draw_batch, rows_of, with_rows
 from arbora.probabilistic.expected import decoded_loss, expected_step, sample_parents
-from arbora.probabilistic.sparse import EdgeDistribution, Model, binary_model, csr_from_parts, soft_step
+from arbora.probabilistic.sparse import (
+    EdgeDistribution,
+    Model,
+    Parents,
+    binary_model,
+    csr_from_parts,
+    soft_step,
+)
 from arbora.probabilistic.start import tree_of_parents
 
-MARKER = "arbora.fph"
+Relaxation: TypeAlias = Literal["expected", "soft", "straight-through"]
+TakeStep: TypeAlias = Callable[[], tuple[Model, float]]
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingPlan:
     """How to descend."""
 
-    objective: str = "dasgupta"
-    relaxation: str = "expected"
+    objective: Objective = "dasgupta"
+    relaxation: Relaxation = "expected"
     leaf_rate: float = 0.3
     internal_rate: float = 0.3
     max_epochs: int = 500
@@ -44,142 +54,151 @@ class Settings:
         return [self.max_epochs - self.max_epochs // 2**done for done in range(self.n_rounds)]
 
 
+class Best(NamedTuple):
+    """The best tree so far: its loss, the model whose most likely tree it is, its parents, and when it was found."""
+
+    loss: float
+    model: Model
+    parents: Parents
+    epoch: int
+
+
 @dataclass
-class Progress:
-    """Where training is: enough to stop and go on later as if nothing had happened."""
+class TrainingState:
+    """Where training is: enough to stop and resume later as if nothing had happened."""
 
     model: Model
     rng: np.random.Generator
+    best: Best
     epoch: int = 0
-    best_epoch: int = 0
-    best_loss: float = np.inf
-    best_model: Model | None = None
-    best_parents: tuple | None = None
-    history: list = field(default_factory=list)  # (epoch, training loss before the step, decoded loss)
+    # (epoch, training loss before the step, decoded loss)
+    history: list[tuple[int, float, float]] = field(default_factory=list)
     round: int = 0
     round_start: int = 0
+
+    @classmethod
+    def start(
+        cls, graph: EdgeDistribution, model: Model, rng: np.random.Generator, objective: Objective
+    ) -> TrainingState:
+        """The beginning; the tree that training starts from counts as epoch 0."""
+        loss, parents = decoded_loss(graph, model, objective)
+        return cls(model, rng, Best(loss, model, parents, 0), history=[(0, np.nan, loss)])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it, for a checkpoint."""
+        best = self.best
+        arrays: dict[str, NDArray[Any]] = {
+            "B": self.model.B,
+            "best_B": best.model.B,
+            "best_leaf_parent": best.parents[0],
+            "best_parent": best.parents[1],
+            "best_loss": np.array(best.loss),
+            "history": np.array(self.history, dtype=np.float64).reshape(-1, 3),
+            "numbers": np.array([self.epoch, best.epoch, self.round, self.round_start]),
+            "rng": rng_to_array(self.rng),
+        }
+        for name, A in (("A", self.model.A), ("best_A", best.model.A)):
+            arrays |= {f"{name}_ptr": A.indptr, f"{name}_col": A.indices, f"{name}_val": A.data}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, saved: Mapping[str, NDArray[Any]]) -> TrainingState:
+        """The state that `arrays` described."""
+        rng = np.random.default_rng()
+        rng_from_array(rng, saved["rng"])
+        model, best_model = (_model_from(saved, prefix) for prefix in ("", "best_"))
+        epoch, best_epoch, round_number, round_start = (int(number) for number in saved["numbers"])
+        parents = (saved["best_leaf_parent"], saved["best_parent"])
+        best = Best(float(saved["best_loss"]), best_model, parents, best_epoch)
+        history = [(int(row[0]), float(row[1]), float(row[2])) for row in saved["history"]]
+        return cls(model, rng, best, epoch, history, round_number, round_start)
+
+
+def _model_from(saved: Mapping[str, NDArray[Any]], prefix: str) -> Model:
+    ptr, col, val = (saved[f"{prefix}A_{part}"] for part in ("ptr", "col", "val"))
+    B = saved[f"{prefix}B"]
+    return Model(csr_from_parts(ptr, col, val, (len(ptr) - 1, len(B))), B)
 
 
 def train(
     graph: EdgeDistribution,
-    progress: Progress,
-    settings: Settings,
-    on_epoch: Callable[[Progress], bool] = lambda progress: False,
-    take_step: Callable[[], tuple[Model, float]] | None = None,
-    renew: Callable[[Progress], Model] | None = None,
-) -> Progress:
+    state: TrainingState,
+    plan: TrainingPlan,
+    *,
+    on_epoch: Callable[[TrainingState], bool] = lambda state: False,
+    take_step: TakeStep | None = None,
+    start_round: Callable[[TrainingState], Model] | None = None,
+) -> TrainingState:
     """Descend until `max_epochs`, until patience ends, or until `on_epoch` says to stop.
 
-    The tree at the start counts as epoch 0: what comes out is never worse than what went in. `take_step`
-    replaces the projected step (an optimizer with its own state, which checkpoints do not hold). A round after
-    the first starts from what `renew` makes of the best model.
+    What comes out is never worse than what went in. `take_step` replaces the projected step (an optimizer with its
+    own state, which checkpoints do not hold). A round after the first starts from what `start_round` makes of the
+    state, by default from the best model.
     """
-    if progress.best_model is None:
-        judge(graph, progress, settings, np.nan)
-    while progress.epoch < settings.max_epochs:
-        if _round_is_over(progress, settings):
-            if progress.round + 1 >= settings.n_rounds:
+    while state.epoch < plan.max_epochs:
+        if _round_is_over(state, plan):
+            if state.round + 1 >= plan.n_rounds:
                 break
-            progress.round, progress.round_start = progress.round + 1, progress.epoch
-            progress.model = progress.best_model if renew is None else renew(progress)
+            state.round, state.round_start = state.round + 1, state.epoch
+            state.model = state.best.model if start_round is None else start_round(state)
         if take_step is None:
-            progress.model, loss = step(graph, progress.model, settings, progress.rng)
+            state.model, loss = step(graph, state.model, plan, state.rng)
         else:
-            progress.model, loss = take_step()
-        progress.epoch += 1
-        if not np.isfinite(loss) or not np.isfinite(progress.model.B).all():
-            tree = tree_of_parents(*progress.best_parents)[0]
-            raise DivergedError(
-                f"The loss turned {loss} in epoch {progress.epoch}. Lower learning_rate "
-                f"(leaf {settings.leaf_rate}, internal {settings.internal_rate}).",
-                tree=tree,
-            )
-        if progress.epoch % settings.evaluate_every == 0 or progress.epoch == settings.max_epochs:
-            judge(graph, progress, settings, loss)
-        if on_epoch(progress):
+            state.model, loss = take_step()
+        state.epoch += 1
+        _check_converges(state, plan, loss)
+        if state.epoch % plan.evaluate_every == 0 or state.epoch == plan.max_epochs:
+            judge(graph, state, plan.objective, loss)
+        if on_epoch(state):
             break
-    return progress
+    return state
 
 
-def _round_is_over(progress: Progress, settings: Settings) -> bool:
+def _check_converges(state: TrainingState, plan: TrainingPlan, loss: float) -> None:
+    if np.isfinite(loss) and np.isfinite(state.model.B).all():
+        return
+    raise DivergedError(
+        f"The loss turned {loss} in epoch {state.epoch}. Lower learning_rate "
+        f"(leaf {plan.leaf_rate}, internal {plan.internal_rate}).",
+        tree=tree_of_parents(*state.best.parents)[0],
+    )
+
+
+def _round_is_over(state: TrainingState, plan: TrainingPlan) -> bool:
     """Whether nothing got better for too long, or the next round is due."""
-    stale = progress.epoch - max(progress.best_epoch, progress.round_start) >= settings.patience
-    following = settings.round_starts()[progress.round + 1 :]
-    return stale or (len(following) > 0 and progress.epoch >= following[0])
+    stale = state.epoch - max(state.best.epoch, state.round_start) >= plan.patience
+    following = plan.round_starts()[state.round + 1 :]
+    return stale or (len(following) > 0 and state.epoch >= following[0])
 
 
-def judge(graph: EdgeDistribution, progress: Progress, settings: Settings, loss: float) -> None:
-    """Decode, and keep the model if its tree is the best so far."""
-    decoded, parents = decoded_loss(graph, progress.model, settings.objective)
-    progress.history.append((progress.epoch, loss, decoded))
-    if progress.best_model is None or decoded < progress.best_loss - 1e-12 * abs(progress.best_loss):
-        progress.best_loss, progress.best_epoch = decoded, progress.epoch
-        progress.best_model, progress.best_parents = progress.model, parents
+def judge(graph: EdgeDistribution, state: TrainingState, objective: Objective, loss: float) -> None:
+    """Decode, and remember the model if its tree is the best so far."""
+    decoded, parents = decoded_loss(graph, state.model, objective)
+    state.history.append((state.epoch, loss, decoded))
+    if decoded < state.best.loss - 1e-12 * abs(state.best.loss):
+        state.best = Best(decoded, state.model, parents, state.epoch)
 
 
-def step(graph: EdgeDistribution, model: Model, settings: Settings, rng) -> tuple[Model, float]:
+def step(
+    graph: EdgeDistribution, model: Model, plan: TrainingPlan, rng: np.random.Generator
+) -> tuple[Model, float]:
     """One epoch: a step on the whole graph, or on one batch."""
-    if settings.batch_size is None:
-        return _step_on(graph, model, settings, rng)
-    batch = draw_batch(graph, settings.batch_size, settings.batch_limit, rng)
+    if plan.batch_size is None:
+        return _step_on(graph, model, plan, rng)
+    batch = draw_batch(graph, plan.batch_size, plan.batch_limit, rng)
     if batch is None:
         return model, 0.0
-    part, loss = _step_on(batch.graph, rows_of(model, batch.nodes), settings, rng)
+    part, loss = _step_on(batch.graph, rows_of(model, batch.nodes), plan, rng)
     return with_rows(model, batch.nodes, part), loss
 
 
-def _step_on(graph, model, settings, rng):
-    rates = settings.leaf_rate, settings.internal_rate
-    if settings.relaxation == "expected":
-        return expected_step(graph, model, settings.objective, *rates, rng, settings.n_threads)
+def _step_on(
+    graph: EdgeDistribution, model: Model, plan: TrainingPlan, rng: np.random.Generator
+) -> tuple[Model, float]:
+    rates = plan.leaf_rate, plan.internal_rate
+    if plan.relaxation == "expected":
+        return expected_step(graph, model, plan.objective, *rates, rng, plan.n_threads)
     at = None
-    if settings.relaxation == "straight-through":
+    if plan.relaxation == "straight-through":
         at = binary_model(*sample_parents(model, rng), dtype=model.B.dtype)
-    return soft_step(graph, model, settings.objective, *rates, settings.n_threads, settings.exact_q, at)
-
-
-def save_checkpoint(path, progress: Progress) -> None:
-    """Write everything training needs to go on; an earlier file stays whole until the new one is complete."""
-    arrays = {
-        "B": progress.model.B,
-        "best_B": progress.best_model.B,
-        "best_leaf_parent": progress.best_parents[0],
-        "best_parent": progress.best_parents[1],
-        "history": np.array(progress.history, dtype=np.float64).reshape(-1, 3),
-        "numbers": np.array([progress.epoch, progress.best_epoch, progress.round, progress.round_start]),
-        "best_loss": np.array(progress.best_loss),
-        "rng": np.array(json.dumps(progress.rng.bit_generator.state)),
-    }
-    for name, A in (("A", progress.model.A), ("best_A", progress.best_model.A)):
-        arrays |= {f"{name}_ptr": A.indptr, f"{name}_col": A.indices, f"{name}_val": A.data}
-    write_archive(path, MARKER, arrays)
-
-
-def load_checkpoint(path, n_leaves: int) -> Progress:
-    """Read what `save_checkpoint` wrote."""
-    try:
-        progress = _progress_from(read_archive(path, MARKER))
-    except (FormatError, KeyError, ValueError) as problem:
-        raise FormatError(
-            f"{path} is not a whole FPH checkpoint: {problem}. Delete it to start anew."
-        ) from problem
-    if progress.model.A.shape[0] != n_leaves:
-        raise ValueError(
-            f"{path} is of a graph with {progress.model.A.shape[0]} nodes. This one has {n_leaves}."
-        )
-    return progress
-
-
-def _progress_from(saved) -> Progress:
-    rng = np.random.default_rng()
-    rng.bit_generator.state = json.loads(str(saved["rng"]))
-    models = []
-    for A, B in (("A", "B"), ("best_A", "best_B")):
-        ptr = saved[f"{A}_ptr"]
-        parts = (ptr, saved[f"{A}_col"], saved[f"{A}_val"])
-        models.append(Model(csr_from_parts(*parts, (len(ptr) - 1, len(saved[B]))), saved[B]))
-    epoch, best_epoch, *rounds = (int(number) for number in saved["numbers"])
-    history = [(int(row[0]), float(row[1]), float(row[2])) for row in saved["history"]]
-    parents = (saved["best_leaf_parent"], saved["best_parent"])
-    best = float(saved["best_loss"]), models[1], parents
-    return Progress(models[0], rng, epoch, best_epoch, *best, history, *rounds)
+    return soft_step(graph, model, plan.objective, *rates, plan.n_threads, plan.exact_q, at)

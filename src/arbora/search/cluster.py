@@ -125,7 +125,10 @@ def cluster(
     )
     options.check()
     heard = check_progress(progress)
-    return build(read_input(data, similarity, directed), options, heard).tree
+    built = build(read_input(data, similarity, directed), options, heard)
+    if verbose:
+        print(built.report, file=sys.stderr)
+    return built.tree
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,16 @@ class Options:
             return self.n_perturbations
         return next((count for limit, count in _PERTURBATIONS if n_points <= limit), 0)
 
+    def choices(self, given: Input, compared: Similarity) -> dict[str, str]:
+        """What was chosen and why, for each parameter that was left to us."""
+        n_points = compared.n_points
+        chosen = {}
+        if given.kind == "vectors" and self.similarity == "auto":
+            chosen["similarity"] = f"knn ({given.description} were given), metric {self.metric}"
+        if self.n_perturbations is None:
+            chosen["n_perturbations"] = f"{self.perturbations_for(n_points)} (suits {n_points:,} points)"
+        return chosen
+
 
 class Built(NamedTuple):
     """A tree with what it was built by."""
@@ -191,17 +204,14 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
             progress=stage.update,
         )
     with _Timed(seconds, "average linkage", heard):
-        first = linkage(compared, "average")
+        # names from here on, so that an interrupted search hands out a tree with names
+        first = linkage(compared, "average").replace(name=given.names)
     with _Timed(seconds, "refine", heard) as stage:
         tree = _refined(first, compared, options, stage.update)
     if given.kind == "vectors" and compared.csr is not None:
         with _Timed(seconds, "components", heard):
             tree = join_components(tree, compared, given.vectors, options.metric)
-    if given.names is not None:
-        tree = tree.replace(name=given.names)
-    report = report_on(given.description, first, tree, compared, seconds)
-    if options.verbose:
-        print(report, file=sys.stderr)
+    report = report_on(given.description, first, tree, compared, seconds, options.choices(given, compared))
     return Built(tree, compared, report)
 
 

@@ -31,6 +31,8 @@ class Moves:
         What each internal node adds to the objective.
     around : ndarray of int, optional
         Try only these nodes and their parents at first, and then what is near those that moved.
+    spreads : bool
+        With ``False``, never try anything but the nodes `around`.
     max_size : float
         Larger subtrees stay where they are.
     max_visits : int
@@ -47,6 +49,7 @@ class Moves:
     n_internal: int | None = None
     price: float = 0.0
     around: Ints | None = None
+    spreads: bool = True
     max_size: float = np.inf
     max_visits: int = UNLIMITED_VISITS
     max_sweeps: int = 100
@@ -67,8 +70,9 @@ class Moves:
             dirty[self.around] = True
             above = tree.parent[self.around]
             dirty[above[above >= 0]] = True
-        n_nodes = len(dirty)
-        order = np.arange(n_nodes) if self.rng is None else self.rng.permutation(n_nodes)
+        order = np.arange(len(dirty)) if self.spreads or self.around is None else np.sort(self.around)
+        if self.rng is not None:
+            order = self.rng.permutation(order)
         sweep_until_still(regraft, dirty, order, self.max_sweeps, run, before_sweep, self.certain)
 
 

@@ -22,6 +22,7 @@ from arbora.search.engines import Engine, GraphEngine
 from arbora.search.fuse import fuse, new_clades
 from arbora.search.moves import Moves
 from arbora.search.multilevel import LEVELS, Levels, improve_by_levels
+from arbora.search.related import join_related
 from arbora.search.run import Run
 from arbora.tree import Tree
 
@@ -48,12 +49,18 @@ class Search:
         """Improve, and perturb as often as asked; with a deadline, until the time is up."""
         if self.n_internal is None:
             # growing leaves nodes n-ary where splitting them gains nothing; a cut should still find every number
-            return self._search(tree, None).binarize()
+            return self._with_related_joins(self._search(tree, None).binarize())
         # the best capped tree is found near the best full one
         with self.run.portion(0, 0.5):
             full = self._search(tree, None)
         with self.run.portion(0.5, 1):
             return self._search(self.engine.squeeze(full, self.n_internal), self.n_internal)
+
+    def _with_related_joins(self, tree: Tree) -> Tree:
+        """Without joins of unrelated points that a search cut short leaves behind; a finished one leaves none."""
+        if isinstance(self.engine, GraphEngine) and self.engine.objective == "dasgupta":
+            return self.run.step(partial(join_related, self.engine, tree, self.run.finishing()), self.rng)
+        return tree
 
     def _search(self, tree: Tree, cap: int | None) -> Tree:
         """Improve and perturb under a cap, until the time of the present portion is spent."""

@@ -97,7 +97,7 @@ def refine(
     Returns
     -------
     Tree
-        With heights: 1 / mean similarity of the pairs that meet at a node, made to grow upwards.
+        With heights, which say how much less alike than chance two groups are when they join (`arbora.search.heights`).
 
     Raises
     ------

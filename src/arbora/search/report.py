@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from arbora._base.types import Ints
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
 from arbora.similarity import Similarity
 from arbora.tree import Tree
@@ -26,6 +30,14 @@ class ClusterReport:
         [0, 1] where the similarity is not zero everywhere.
     seconds : dict of str to float
         Time spent per stage.
+    n_components : int or None
+        Parts into which the graph falls: between them no similarity says how to join. None where all pairs are
+        compared.
+    n_clusters, largest_share : int and float, or None
+        Flat clusters asked for, and the share of the points that the largest of them holds; None where only a tree
+        was asked for.
+    choices : dict of str to str
+        What was chosen and why, for each parameter that was left to arbora.
     """
 
     data: str
@@ -33,6 +45,10 @@ class ClusterReport:
     cost_before: float
     cost_after: float
     seconds: dict[str, float] = field(default_factory=dict)
+    n_components: int | None = None
+    n_clusters: int | None = None
+    largest_share: float | None = None
+    choices: dict[str, str] = field(default_factory=dict)
     _compared: Similarity | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -43,6 +59,11 @@ class ClusterReport:
     def after(self, tree: Tree, similarity: Similarity) -> ClusterReport:
         """The same report with the cost of another tree as the result."""
         return replace(self, cost_after=_cost(tree, similarity))
+
+    def with_labels(self, labels: Ints) -> ClusterReport:
+        """The same report with the number of flat clusters and the share of the largest."""
+        sizes = np.bincount(labels)
+        return replace(self, n_clusters=len(sizes), largest_share=float(sizes.max() / len(labels)))
 
     def bounds(self, *, random_state: int = 0) -> tuple[float, float]:
         """Lower and upper bound of the normalized cost of any binary tree.
@@ -70,21 +91,46 @@ class ClusterReport:
         return cls(**values, _compared=similarity)
 
     def __str__(self) -> str:
-        stages = ", ".join(f"{stage} {spent:.2f} s" for stage, spent in self.seconds.items())
-        return (
-            f"{self.data} -> {self.similarity}\n"
+        lines = [
+            f"{self.data} -> {self.similarity}",
+            *(f"{name}: {choice}" for name, choice in self.choices.items()),
             f"Dasgupta cost (normalized): average linkage {self.cost_before:.4f}, refined {self.cost_after:.4f} "
-            f"({100 * self.gain:.2f} % lower)\n"
-            f"{stages}"
-        )
+            f"({100 * self.gain:.2f} % lower)",
+            *self._words_for_parts(),
+            ", ".join(f"{stage} {spent:.2f} s" for stage, spent in self.seconds.items()),
+        ]
+        return "\n".join(lines)
+
+    def _words_for_parts(self) -> list[str]:
+        words = []
+        if self.n_components is not None and self.n_components > 1:
+            words.append(f"the graph has {self.n_components:,} components")
+        if self.n_clusters is not None and self.n_clusters > 1 and self.largest_share is not None:
+            words.append(
+                f"the largest of {self.n_clusters:,} clusters holds {self.largest_share:.0%} of the points"
+            )
+        return ["; ".join(words)] if words else []
 
 
 def report_on(
-    description: str, first: Tree, tree: Tree, similarity: Similarity, seconds: dict[str, float]
+    description: str,
+    first: Tree,
+    tree: Tree,
+    similarity: Similarity,
+    seconds: dict[str, float],
+    choices: dict[str, str],
 ) -> ClusterReport:
     """The figures of a finished clustering."""
-    before, after = (_cost(each, similarity) for each in (first, tree))
-    return ClusterReport(description, repr(similarity), before, after, seconds, similarity)
+    return ClusterReport(
+        description,
+        repr(similarity),
+        _cost(first, similarity),
+        _cost(tree, similarity),
+        seconds,
+        n_components=_count_components(similarity),
+        choices=choices,
+        _compared=similarity,
+    )
 
 
 def _cost(tree: Tree, similarity: Similarity) -> float:
@@ -92,3 +138,9 @@ def _cost(tree: Tree, similarity: Similarity) -> float:
         return 0.0
     can_normalize = similarity.n_points > 2 and similarity.total > 0
     return float(dasgupta_cost(tree, similarity, normalize=can_normalize))
+
+
+def _count_components(similarity: Similarity) -> int | None:
+    if similarity.csr is None:
+        return None
+    return int(connected_components(similarity.csr, directed=False, return_labels=False))

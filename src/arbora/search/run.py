@@ -24,9 +24,19 @@ class Watch:
     whole, and returns what it has. A second Ctrl-C interrupts at once.
     """
 
-    def __init__(self, deadline: Deadline | None = None) -> None:
+    def __init__(self, deadline: Deadline | None = None, outer: Watch | None = None) -> None:
         self.deadline = Deadline() if deadline is None else deadline
-        self.is_interrupted = False
+        self._outer = outer
+        self._is_interrupted = False
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._is_interrupted or (self._outer is not None and self._outer.is_interrupted)
+
+    def interrupt(self) -> None:
+        """Ask the search to stop."""
+        self._is_interrupted = True
 
     @property
     def is_over(self) -> bool:
@@ -47,7 +57,7 @@ class Watch:
         def note(number: int, frame: FrameType | None) -> None:
             if self.is_interrupted:
                 raise KeyboardInterrupt
-            self.is_interrupted = True
+            self.interrupt()
 
         signal.signal(signal.SIGINT, note)
         try:
@@ -153,11 +163,15 @@ class Run:
         try:
             self.shares.report(share, note)
         except KeyboardInterrupt:
-            self.watch.is_interrupted = True
+            self.watch.interrupt()
 
     def step(self, compute: Callable[[], Tree], rng: np.random.Generator) -> Tree:
         """A step of the search, read from the checkpoint if it was finished before."""
         return self.steps.take(compute, rng, lambda: not self.is_over)
+
+    def finishing(self) -> Run:
+        """For short work that must be done when the time is up: only Ctrl-C stops it, nothing is reported."""
+        return Run(Watch(outer=self.watch))
 
     def silent(self) -> Run:
         """The same clock, without reports: for what runs in a thread of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -141,7 +142,10 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             built = build(given, options, _by_stages(progress))
         self.similarity_, self.report_ = built.similarity, built.report
         self._fitted_on = given.kind
-        return self._with_tree(built.tree)
+        self._with_tree(built.tree)
+        if self.verbose:
+            print(self.report_, file=sys.stderr)
+        return self
 
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of new points: that of their best place in the tree, which stays as it is.
@@ -242,6 +246,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.tree_ = tree
         n_clusters = check_n_clusters(self.n_clusters, tree.n_leaves)
         self.labels_ = tree.cut(n_clusters=n_clusters)
+        self.report_ = self.report_.with_labels(self.labels_)
         return self
 
     def _note_features(self, X: Any, given: Input) -> None:

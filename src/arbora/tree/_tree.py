@@ -335,6 +335,50 @@ class Tree(TreeArrays):
 
         return _order.reorder(self, by, data=data)
 
+    # ---- editing by hand (see _edit.py) ------------------------------------------------------------------
+
+    def find(self, name: str) -> int:
+        """The node of this name; ValueError where there is none, or more than one."""
+        from arbora.tree import _edit
+
+        return _edit.find(self, name)
+
+    def rename(self, names: Mapping[Any, Any]) -> Tree:
+        """With other names for some nodes: a mapping from nodes, or their present names, to new names."""
+        from arbora.tree import _edit
+
+        return _edit.rename(self, names)
+
+    def merge(self, nodes: Iterable[int | str], *, name: str | None = None) -> Tree:
+        """Several nodes made one: it has the children of them all, and stands where they met."""
+        from arbora.tree import _edit
+
+        return _edit.merge(self, nodes, name=name)
+
+    def move(self, node: int | str, to: int | str) -> Tree:
+        """A subtree put elsewhere: it becomes a child of `to`, or joins `to` under a new node if that is a leaf."""
+        from arbora.tree import _edit
+
+        return _edit.move(self, node, to)
+
+    def split(
+        self,
+        node: int | str,
+        groups: Iterable[Iterable[int | str]] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Tree:
+        """A node taken apart: into its children, or into groups of what is below it."""
+        from arbora.tree import _edit
+
+        return _edit.split(self, node, groups, names=names)
+
+    def remove(self, nodes: Iterable[int | str]) -> Tree:
+        """Without these nodes and all that is below them; the leaves that remain are numbered in their order."""
+        from arbora.tree import _edit
+
+        return _edit.remove(self, nodes)
+
     # ---- comparing (see matching.py and _compare.py) -----------------------------------------------------
 
     def matched_to(self, other: Tree | Sequence[Any]) -> Tree:
