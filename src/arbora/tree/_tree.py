@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from arbora.view.page import View
     from arbora.view.picture import Kind, Orientation
     from arbora.view.server import Viewer
+    from arbora.tree.objective_cut import CutObjective, MinSize
+    from arbora.tree.taxonomy import LevelObjective
 
 # Methods import what they need when they are called: a tree alone loads neither SciPy nor the formats.
 
@@ -212,39 +214,55 @@ class Tree(TreeArrays):
 
     def cut(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | Literal["auto"] | None = None,
         *,
         height: float | None = None,
         max_size: int | None = None,
-        min_size: int | None = None,
+        min_size: MinSize | None = None,
+        by: CutObjective = "height",
+        similarity: Any = None,
+        data: ArrayLike | None = None,
         exact: Exact = "raise",
+        outliers: bool = False,
     ) -> Ints:
-        """Flat cluster label of each leaf, by exactly one criterion.
+        """Flat cluster label of each leaf, by exactly one of `n_clusters`, `height`, `max_size` and `min_size`.
 
         Parameters
         ----------
-        n_clusters : int, optional
+        n_clusters : int or "auto", optional
             Split from the root down, highest node first (largest where the tree has no heights), until there
             are exactly this many. With inversions (centroid linkage) a node is as high as the highest below
-            it.
+            it. With another objective `by`, the best of all partitions that the tree contains. "auto" takes the
+            number with the best value, for `by` "modularity" or "density".
         height : float, optional
             The largest clusters whose members all join at or below this height.
         max_size : int, optional
             The fewest splits after which no cluster has more leaves.
-        min_size : int, optional
-            The most splits such that no cluster has fewer leaves.
+        min_size : int or "auto", optional
+            Alone: the most splits such that no cluster has fewer leaves. With `n_clusters`: smaller branches are
+            no clusters; their leaves join the largest cluster nearest to them in the tree. "auto" is a twentieth
+            of the mean size. Without it a branch of any size counts.
+        by : {"height", "information", "modularity", "density", "variance", "balance"}
+            What the cut into `n_clusters` is best at; see `arbora.tree.objective_cut`. "information" and
+            "modularity" need `similarity`, "variance" needs `data`.
+        similarity : similarity, optional
+            What the tree was built by.
+        data : array-like of shape (n_leaves, d), optional
+            Vectors of the leaves.
         exact : {"raise", "nearest", "binarize"}
             What to do where the split of an n-ary node jumps over `n_clusters`:
 
-            - ``"raise"``: a ValueError that names the two numbers there are;
-            - ``"nearest"``: the nearer of these two numbers, of equally near ones the smaller;
+            - ``"raise"``: a ValueError that names the numbers there are;
+            - ``"nearest"``: the nearest of these numbers, of equally near ones the smallest;
             - ``"binarize"``: exactly `n_clusters`, from the tree with that node taken apart in steps
               (`binarize`).
+        outliers : bool
+            Label leaves of branches below `min_size` with -1 instead of joining them to a cluster.
 
         Returns
         -------
         labels : ndarray of int64, shape (n_leaves,)
-            Numbered by first leaf: leaf 0 is always in cluster 0.
+            Numbered by first leaf: leaf 0 is always in cluster 0 (unless it is an outlier).
 
         Examples
         --------
@@ -254,10 +272,34 @@ class Tree(TreeArrays):
         array([0, 0, 0, 0, 0, 0])
         >>> tree.cut(2, exact="binarize")
         array([0, 0, 0, 0, 1, 1])
+        >>> chain = Tree.from_newick("(((((a,b),(c,d)),e),f),g);")
+        >>> chain.cut(2), chain.cut(2, min_size=2), chain.cut(2, min_size=2, outliers=True)
+        (array([0, 0, 0, 0, 0, 0, 1]), array([0, 0, 1, 1, 0, 0, 0]), array([ 0,  0,  1,  1, -1, -1, -1]))
         """
-        from arbora.tree import cutting
+        from arbora.tree import cutting, objective_cut
 
-        return cutting.cut(self, n_clusters, height=height, max_size=max_size, min_size=min_size, exact=exact)
+        if n_clusters is not None and (by != "height" or min_size is not None or n_clusters == "auto"):
+            if height is not None or max_size is not None:
+                raise ValueError("n_clusters cannot be combined with height or max_size.")
+            return objective_cut.best_cut(
+                self,
+                n_clusters,
+                by,
+                min_size=1 if min_size is None else min_size,
+                similarity=similarity,
+                data=data,
+                exact=exact,
+                outliers=outliers,
+            )
+        objective_cut.refuse_without_n_clusters(by, min_size, outliers)
+        return cutting.cut(
+            self,
+            n_clusters,
+            height=height,
+            max_size=max_size,
+            min_size=cast("int | None", min_size),
+            exact=exact,
+        )
 
     def cut_nodes(self, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Ints:
         """The nodes that stand for the clusters of `cut`, in label order."""
@@ -279,11 +321,16 @@ class Tree(TreeArrays):
 
         return cutting.levels(self, max_levels, max_clusters=max_clusters)
 
-    def taxonomy(self, n_clusters: Sequence[int]) -> Tree:
-        """N-ary tree over the same leaves with exactly these numbers of clusters at its levels."""
-        from arbora.tree import cutting
+    def taxonomy(
+        self, n_clusters: Sequence[int], *, min_size: MinSize = "auto", by: LevelObjective = "height"
+    ) -> Tree:
+        """N-ary tree over the same leaves with exactly these numbers of clusters at its levels.
 
-        return cutting.taxonomy(self, n_clusters)
+        Branches below `min_size` join the nearest cluster; see `arbora.tree.taxonomy.taxonomy`.
+        """
+        from arbora.tree.taxonomy import taxonomy
+
+        return taxonomy(self, n_clusters, min_size=min_size, by=by)
 
     def prune(self, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Tree:
         """The upper part as a tree: the clusters of a cut become its leaves, in label order."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -136,7 +135,7 @@ def split_nodes(
     if max_size is not None:
         is_split = tree.sizes > check_whole(max_size, "max_size")
         return is_split
-    bound = _checked_count(tree, given[0], criteria[given[0]])
+    bound = check_count(tree, given[0], criteria[given[0]])
     if min_size is not None:
         is_split = edit_kernels.split_above_size(tree.parent, tree.n_leaves, tree.sizes, bound)
         return is_split
@@ -158,7 +157,7 @@ def _first_splits(tree: Tree, order: SplitOrder, n_splits: int) -> Bools:
     return is_split
 
 
-def _checked_count(tree: Tree, argument: str, value: Any) -> int:
+def check_count(tree: Tree, argument: str, value: Any) -> int:
     number = check_whole(value, argument, least=None)
     if not 1 <= number <= tree.n_leaves:
         raise ValueError(f"{argument} must lie in [1, n_leaves={tree.n_leaves}]. Got {value!r}.")
@@ -201,7 +200,7 @@ def flat_clusterings(
     if n_clusters is None:
         counts = np.unique(order.n_clusters).tolist()
     else:
-        counts = sorted({_checked_count(tree, "n_clusters", k) for k in n_clusters})
+        counts = sorted({check_count(tree, "n_clusters", k) for k in n_clusters})
     # an impossible number raises here, not at the first iteration
     splits = sorted({order.n_splits(k, exact) for k in counts})
     return _iterate_clusterings(tree, order, splits)
@@ -230,7 +229,7 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
     [(2, 86.0), (3, 7.0)]
     """
     check_whole(max_levels, "max_levels")
-    most = tree.n_leaves - 1 if max_clusters is None else _checked_count(tree, "max_clusters", max_clusters)
+    most = tree.n_leaves - 1 if max_clusters is None else check_count(tree, "max_clusters", max_clusters)
     order = split_order(tree)
     gaps = order.height[:-2] - order.height[1:-1] if len(order.height) > 2 else np.empty(0)
     n_clusters = order.n_clusters[1 : 1 + len(gaps)]
@@ -279,43 +278,3 @@ def prune(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criteri
     number[source] = np.arange(len(source))
     order = None if tree._order is None else np.argsort(tree.leaf_start[nodes])
     return rebuilt(tree, number[tree.parent[source]], len(nodes), source, order=order)
-
-
-def taxonomy(tree: Tree, n_clusters: Sequence[int]) -> Tree:
-    """N-ary tree over the same leaves with exactly these numbers of clusters at its levels.
-
-    Level d, the nodes at depth d below the root, is the cut into ``n_clusters[d - 1]`` clusters; the leaves
-    come below the last level. A cluster that the next level does not split has a single child there, so that
-    every level is complete; `collapse_unary` removes these.
-
-    Examples
-    --------
-    >>> from arbora import Tree
-    >>> tree = Tree.from_newick("(((a,b),(c,d)),((e,f),g));")
-    >>> tree.taxonomy([2, 4]).to_newick()
-    '(((a,b),(c,d)),((e,f),(g)));'
-    """
-    counts = [_checked_count(tree, "n_clusters", k) for k in n_clusters]
-    if not counts or any(fine <= coarse for coarse, fine in pairwise(counts)):
-        raise ValueError(f"n_clusters must be a list of increasing numbers of clusters. Got {counts}.")
-    order = split_order(tree)
-    source, parents = [np.arange(tree.n_leaves)], []
-    first, labels_below = 0, np.arange(tree.n_leaves)  # `first`: number of the first node of the level below
-    inner = [k for k in counts if 1 < k < tree.n_leaves]  # the root is the level of 1, the leaves that of n
-    for k in reversed(inner):
-        is_split = _first_splits(tree, order, order.n_splits(k))
-        labels, nodes = clusters(tree, is_split)
-        label_of_below = np.empty(len(source[-1]), dtype=np.int64)
-        label_of_below[labels_below] = labels
-        first += len(source[-1])
-        parents.append(first + label_of_below)
-        source.append(nodes)
-        labels_below = labels
-    if tree.n_leaves > 1:
-        parents.append(np.full(len(source[-1]), first + len(source[-1])))
-        source.append(np.array([tree.root]))
-    leaf_order = None if tree._order is None else tree.leaf_order
-    parent = np.concatenate([*parents, [-1]]).astype(np.int64)
-    nodes = np.concatenate(source)
-    stands_for_leaf = (nodes < tree.n_leaves) & (np.arange(len(nodes)) >= tree.n_leaves)
-    return rebuilt(tree, parent, tree.n_leaves, nodes, order=leaf_order, added=stands_for_leaf)

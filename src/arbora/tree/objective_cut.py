@@ -1,0 +1,322 @@
+"""Cuts chosen by an objective, exactly, among all partitions that a tree contains.
+
+An objective gives each node a value; the best partition into k clusters is the k nodes, none below another, that
+together cover the tree and whose values sum to the most. Branches smaller than `min_size` are no clusters: they are
+left out of the sum, and afterwards join the nearest cluster or are marked as outliers.
+
+- "information" (needs `similarity`): ``p ln(p / q)``, where p is the share of the similarity inside a cluster and q
+  what chance would give; the cluster's part in the tree sampling divergence of the partition.
+- "modularity" (needs `similarity`): ``p - q``.
+- "density" (needs heights): how long its members stay together, in height; the excess of mass of HDBSCAN.
+- "variance" (needs `data`): less the squared distances from its mean, as in k-means and Ward's method.
+- "balance": less the square of its size.
+- "height": less the heights of the joins inside it, so that the highest joins are split.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from arbora._base.arrays import as_vectors
+from arbora._base.memory import refuse_if_too_large
+from arbora._base.params import check_choice, check_switch, check_whole
+from arbora._base.types import Bools, Floats, Ints
+from arbora.tree import objective_kernels as kernels
+from arbora.tree.cutting import Exact, check_count, joining_heights
+from arbora.tree.pass_kernels import sum_to_root
+
+if TYPE_CHECKING:
+    from arbora.tree._tree import Tree
+
+CutObjective: TypeAlias = Literal["height", "information", "modularity", "density", "variance", "balance"]
+MinSize: TypeAlias = int | Literal["auto"]
+# "auto": a cluster has at least a twentieth of the mean size. Chosen on the sets of benchmarks/defaults.py that are
+# not reported, and on the four graphs of the FPH paper.
+_AUTO_SHARE = 20
+# Where the number of clusters is to be found, their least size is that of a cut into this many.
+_SUPPOSED = 20
+# Every number of clusters up to this is compared where the number is to be found.
+_MOST_CLUSTERS = 1000
+
+
+class Partitions:
+    """The best partition of a tree for each number of clusters, by one objective.
+
+    Parameters
+    ----------
+    tree : Tree
+    value : float64[n_nodes]
+        What each node is worth as a cluster.
+    most : int
+        Largest number of clusters asked for.
+    min_size : int
+        Fewest leaves of a cluster.
+    sizes : int64[n_nodes], optional
+        Weight below each node, where leaves stand for several points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora import Tree
+    >>> from arbora.tree.objective_cut import Partitions
+    >>> tree = Tree.from_newick("(((a,b),(c,d)),((e,f),g));")
+    >>> Partitions(tree, -(tree.sizes.astype(float) ** 2), most=3).nodes(3)
+    array([ 7,  8, 11])
+    """
+
+    def __init__(
+        self, tree: Tree, value: Floats, most: int, min_size: int = 1, *, sizes: Ints | None = None
+    ) -> None:
+        self._tree, self._value = tree, value
+        is_eligible = (tree.sizes if sizes is None else sizes) >= min_size
+        is_eligible[tree.root] = True
+        self._n_parts = kernels.count_parts(tree.parent, tree.n_leaves, is_eligible, most)
+        self._starts = np.concatenate([[0], np.cumsum(self._n_parts)])
+        refuse_if_too_large(
+            8 * int(self._starts[-1]),
+            f"Tables for up to {most:,} clusters of a tree with {tree.n_leaves:,} leaves",
+            "Ask for fewer clusters, or set min_size.",
+        )
+        self._table = kernels.fill_tables(
+            tree.n_leaves, tree.child_offsets, tree.child_index, value, self._n_parts, self._starts
+        )
+
+    @property
+    def values(self) -> Floats:
+        """What the best partition into 1, 2, ... clusters is worth; -inf where there is none."""
+        start = self._starts[self._tree.root]
+        return np.asarray(self._table[start : start + self._n_parts[self._tree.root]])
+
+    def possible(self) -> Ints:
+        """Numbers of clusters that some partition has."""
+        return 1 + np.flatnonzero(self.values > -np.inf)
+
+    def nodes(self, n_clusters: int) -> Ints:
+        """Nodes of the best partition into exactly `n_clusters`."""
+        tree = self._tree
+        found = kernels.choose_nodes(
+            *(tree.n_leaves, tree.root, tree.child_offsets, tree.child_index),
+            *(self._value, self._n_parts, self._starts, self._table, n_clusters),
+        )
+        return np.asarray(found)
+
+
+def best_cut(
+    tree: Tree,
+    n_clusters: int | Literal["auto"],
+    by: CutObjective,
+    *,
+    min_size: MinSize = "auto",
+    similarity: Any = None,
+    data: Any = None,
+    exact: Exact = "raise",
+    outliers: bool = False,
+) -> Ints:
+    """Cluster of each leaf in the best partition; parameters as in `Tree.cut`."""
+    if exact == "binarize":
+        tree = tree.binarize()
+    if n_clusters == "auto":
+        smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED)
+        value = node_values(tree, by, smallest, similarity=similarity, data=data)
+        partitions = Partitions(tree, value, _most(tree, smallest), smallest)
+        return labels_of_nodes(tree, partitions.nodes(_best_number(partitions, by)), mark_outliers=outliers)
+    wanted = check_count(tree, "n_clusters", n_clusters)
+    nodes = best_nodes(tree, wanted, by, min_size, similarity=similarity, data=data, exact=exact)
+    return labels_of_nodes(tree, nodes, mark_outliers=outliers)
+
+
+def best_nodes(
+    tree: Tree,
+    n_clusters: int,
+    by: CutObjective,
+    min_size: MinSize,
+    *,
+    similarity: Any = None,
+    data: Any = None,
+    sizes: Ints | None = None,
+    exact: Exact = "raise",
+) -> Ints:
+    """Nodes of the best partition into `n_clusters`; `sizes` where leaves stand for several points.
+
+    ``min_size="auto"`` is lowered where the tree has no such partition into clusters of that size.
+    """
+    n_points = int(tree.n_leaves if sizes is None else sizes[tree.root])
+    smallest = check_min_size(min_size, n_points, n_clusters)
+    while True:
+        value = node_values(tree, by, smallest, similarity=similarity, data=data, sizes=sizes)
+        partitions = Partitions(tree, value, n_clusters, smallest, sizes=sizes)
+        if min_size != "auto" or smallest == 1 or n_clusters in partitions.possible():
+            return partitions.nodes(_possible_number(partitions, n_clusters, exact))
+        smallest //= 2
+
+
+def refuse_without_n_clusters(by: str, min_size: Any, outliers: Any) -> None:
+    """What only makes sense for a given number of clusters is refused without one."""
+    check_switch(outliers, "outliers")
+    if check_choice(by, "by", get_args(CutObjective)) != "height":
+        raise ValueError(f"by={by!r} needs n_clusters, or n_clusters='auto'.")
+    if isinstance(min_size, str):
+        raise ValueError(f"min_size={min_size!r} needs n_clusters.")
+    if outliers:
+        raise ValueError(
+            "outliers=True needs n_clusters and min_size: leaves of smaller branches are outliers."
+        )
+
+
+def _most(tree: Tree, min_size: int) -> int:
+    return max(1, min(_MOST_CLUSTERS, tree.n_leaves // min_size, int(np.sqrt(tree.n_leaves)) + 1))
+
+
+def _best_number(partitions: Partitions, by: str) -> int:
+    if by not in ("modularity", "density"):
+        raise ValueError(
+            f'n_clusters="auto" needs by="modularity" or by="density", whose best value says how many there are. '
+            f"Got by={by!r}."
+        )
+    return 1 + int(np.argmax(partitions.values))
+
+
+def _possible_number(partitions: Partitions, wanted: int, exact: Exact) -> int:
+    """The number of clusters asked for, or the nearest that some partition has, as `exact` says."""
+    possible = partitions.possible()
+    if wanted in possible:
+        return wanted
+    if exact == "nearest":
+        return int(possible[np.argmin(np.abs(possible - wanted))])
+    raise ValueError(
+        f"There is no cut into n_clusters={wanted} with clusters of this size. Possible are {_listed(possible)}. "
+        "Ask for one of these, lower min_size, or say exact='nearest'."
+    )
+
+
+def _listed(numbers: Ints) -> str:
+    shown = ", ".join(map(str, numbers[-8:].tolist()))
+    return f"..., {shown}" if len(numbers) > 8 else shown
+
+
+def auto_min_size(n_leaves: int, n_clusters: int) -> int:
+    """The size below which a branch is no cluster, where the caller leaves it to us."""
+    return max(2, n_leaves // (_AUTO_SHARE * n_clusters)) if n_leaves >= 2 * _AUTO_SHARE * n_clusters else 1
+
+
+def check_min_size(min_size: Any, n_leaves: int, n_clusters: int) -> int:
+    """The smallest cluster allowed, as a number."""
+    if isinstance(min_size, str):
+        check_choice(min_size, "min_size", ("auto",))
+        return auto_min_size(n_leaves, n_clusters)
+    number = check_whole(min_size, "min_size")
+    if number * n_clusters > n_leaves:
+        raise ValueError(
+            f"{n_clusters} clusters of at least min_size={number} leaves need {number * n_clusters} of them. "
+            f"The tree has {n_leaves}."
+        )
+    return number
+
+
+def labels_of_nodes(
+    tree: Tree, nodes: Ints, *, mark_outliers: bool = False, sizes: Ints | None = None
+) -> Ints:
+    """Cluster of each leaf, numbered by first leaf; what lies below none of the nodes joins the nearest, or is -1."""
+    weight = tree.sizes if sizes is None else sizes
+    below, nearest = kernels.label_leaves(tree.parent, tree.n_leaves, weight, nodes)
+    # numbered by the first leaf that belongs to the cluster whatever becomes of the rest
+    _, first = np.unique(below[below >= 0], return_index=True)
+    rank = np.empty(len(nodes), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(nodes))
+    if mark_outliers:
+        return np.where(below >= 0, rank[below], -1)
+    return _by_first_leaf(rank[nearest])
+
+
+def _by_first_leaf(labels: Ints) -> Ints:
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return rank[inverse]
+
+
+def node_values(
+    tree: Tree,
+    by: CutObjective,
+    min_size: int = 1,
+    *,
+    similarity: Any = None,
+    data: Any = None,
+    sizes: Ints | None = None,
+) -> Floats:
+    """What each node is worth as a cluster: float64[n_nodes]; `sizes` where leaves stand for several points."""
+    weight = tree.sizes if sizes is None else sizes
+    check_choice(by, "by", get_args(CutObjective))
+    if by in ("information", "modularity"):
+        inside, chance = _shares(tree, similarity, by)
+        return inside - chance if by == "modularity" else _information(inside, chance)
+    if by == "variance":
+        return -_squares(tree, data)
+    size = weight.astype(np.float64)
+    if by == "balance":
+        return -(size**2)
+    if by == "height":
+        return -_joins_inside(tree, weight >= min_size)
+    height = np.where(np.isfinite(joining_heights(tree)), joining_heights(tree), 0.0)
+    above = height[np.where(tree.parent >= 0, tree.parent, tree.root)]
+    exits = kernels.exit_heights(
+        tree.n_leaves, tree.child_offsets, tree.child_index, weight, height, weight >= min_size
+    )
+    return size * above - exits
+
+
+def _joins_inside(tree: Tree, is_eligible: Bools) -> Floats:
+    """Sum of the heights of the joins of clusters inside each node: the fewest remain inside when the highest split.
+
+    What joins a branch that is no cluster does not count.
+    """
+    parts = np.zeros(tree.n_nodes, dtype=np.int64)
+    np.add.at(parts, tree.parent[:-1], is_eligible[:-1])
+    height = np.where(np.isfinite(joining_heights(tree)), joining_heights(tree), 0.0)
+    # lifted, so that every further split counts for something
+    lifted = height - height.min() + 1.0
+    return np.asarray(sum_to_root(tree.parent, lifted * np.maximum(parts - 1, 0)))
+
+
+def _shares(tree: Tree, similarity: Any, by: str) -> tuple[Floats, Floats]:
+    """Share of all similarity inside each node, and the share that chance would put there."""
+    if similarity is None:
+        raise ValueError(
+            f"by={by!r} needs similarity=, what the tree was built by: TreeClustering(...).fit(X).similarity_ "
+            "or arbora.similarity.knn(X)."
+        )
+    # a similarity is known by what it can do: its package stands above this one
+    if not callable(getattr(similarity, "cross", None)) or not hasattr(similarity, "degrees"):
+        raise TypeError(f"similarity must come from arbora.similarity. Got {type(similarity).__name__}.")
+    if similarity.n_points != tree.n_leaves:
+        raise ValueError(
+            f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."
+        )
+    cross, degrees = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    cross[tree.n_leaves :] = similarity.cross(tree)
+    degrees[: tree.n_leaves] = similarity.degrees
+    total = float(degrees.sum())
+    if not similarity.is_non_negative or total <= 0:
+        raise ValueError(f"by={by!r} needs similarities that are not negative and not all zero.")
+    volume = sum_to_root(tree.parent, degrees / total)
+    return np.asarray(sum_to_root(tree.parent, cross / (total / 2))), np.asarray(volume**2)
+
+
+def _information(inside: Floats, chance: Floats) -> Floats:
+    """P ln(p / q), 0 where there is no similarity inside."""
+    ratio = np.divide(inside, chance, out=np.ones(len(inside)), where=(inside > 0) & (chance > 0))
+    return inside * np.log(ratio)
+
+
+def _squares(tree: Tree, data: Any) -> Floats:
+    if data is None:
+        raise ValueError("by='variance' needs data=, the vectors of the leaves.")
+    vectors = as_vectors(data, argument="data")
+    if len(vectors) != tree.n_leaves:
+        raise ValueError(f"data must have one row per leaf, {tree.n_leaves}. Got {len(vectors)}.")
+    refuse_if_too_large(8 * tree.n_nodes * vectors.shape[1], "Means of all nodes", "Use another objective.")
+    mean = np.zeros((tree.n_nodes, vectors.shape[1]))
+    mean[: tree.n_leaves] = vectors
+    return np.asarray(kernels.sum_of_squares(tree.parent, tree.n_leaves, tree.sizes, mean))
