@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from arbora.tree.cutting import Criterion, Exact, Level
+    from arbora.tree.objective_cut import CutObjective, MinSize
+    from arbora.tree.taxonomy import LevelObjective
     from arbora.view.content import Columns
     from arbora.view.layout import Scale
     from arbora.view.page import View
     from arbora.view.picture import Kind, Orientation
     from arbora.view.server import Viewer
-    from arbora.tree.objective_cut import CutObjective, MinSize
-    from arbora.tree.taxonomy import LevelObjective
 
 # Methods import what they need when they are called: a tree alone loads neither SciPy nor the formats.
 
