@@ -105,7 +105,7 @@ METHODS = {
         {"max_epochs": 10, "n_internal": 16, "checkpoint_every": 2},
     ),
 }
-NOT_YET = {"GHHC", "HypHC", "FPH"}
+NOT_YET = {"GHHC", "HypHC"}
 method = pytest.mark.parametrize(
     "name",
     [
