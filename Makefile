@@ -28,6 +28,8 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
+	if command -v npx > /dev/null; then npx --yes eslint@10.14.0 src/arbora/view/assets tests/view/js; \
+	else echo "npx is not installed: the explorer's scripts are not linted"; fi
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix --quiet .

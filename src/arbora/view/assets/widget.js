@@ -4,7 +4,7 @@ import { LocalSource } from "./source_local.js";
 import { RemoteSource, askOverComm } from "./source_remote.js";
 import { inflateBytes, unpack } from "./pack.js";
 
-async function renderWidget({ model, el: host }) {
+export async function renderWidget({ model, el: host }) {
   const shadow = host.attachShadow ? host.attachShadow({ mode: "open" }) : host;
   const style = document.createElement("style");
   style.textContent = model.get("_style");

@@ -1,0 +1,123 @@
+"""Questions and answers of a page, written for JavaScript: what Python answers, the page must answer too."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+from trees import random_tree
+
+from arbora import Tree
+from arbora.view.content import Content
+from arbora.view.page import whole_pack
+from arbora.view.session import Session
+
+HOSTILE = "</script><b>Straße ÉCOLE</b>"
+
+
+def contents():
+    """Pages that between them hold everything a page can hold."""
+    rng = np.random.default_rng(0)
+    n = 90
+    tree = random_tree(n, rng, max_branching=4)
+    classes = np.array(["red", "Grün", None, HOSTILE], dtype=object)[rng.integers(0, 4, n)]
+    words = ["apple", "Pear", "plum", "Straße", "école", "the"]
+    yield (
+        "everything",
+        Content(
+            tree.replace(
+                name=[f"Leaf {k} Müller" for k in range(n)]
+                + [f"Topic {k}" if k % 3 else "" for k in range(n, tree.n_nodes)],
+                height=tree.sizes.astype(float) - 1,
+                support=np.where(np.arange(tree.n_nodes) < n, np.nan, 0.25),
+            ),
+            classes={"color": classes},
+            metadata={
+                "date": np.datetime64("2020-01-01") + rng.integers(0, 400, n),
+                "wait": rng.integers(0, 10**6, n).astype("timedelta64[s]"),
+                "score": np.where(rng.random(n) < 0.2, np.nan, rng.lognormal(0, 3, n)),
+                "note": [f"note ÜBER number {k}" for k in range(n)],
+            },
+            texts=[" ".join(rng.choice(words, 5)) for _ in range(n)],
+            images=rng.integers(0, 256, (n, 3, 4)).astype(np.uint8),
+            features=rng.normal(size=(n, 5)),
+            compare=random_tree(n, np.random.default_rng(5)).replace(
+                name=[f"Leaf {k} Müller" for k in range(n)]
+            ),
+        ),
+    )
+    yield "bare", Content(random_tree(30, rng))
+    yield "taxonomy", Content(random_tree(40, rng).taxonomy([3, 9, 15]), classes=np.arange(40) % 5)
+    yield "leaf", Content(Tree([-1], 1))
+    yield "unnamed words", Content(random_tree(25, rng), texts=[f"word{k % 4} shared" for k in range(25)])
+
+
+def questions(content):
+    """(method of a source, its arguments, question to Python, its details)."""
+    tree = content.tree
+    nodes = sorted(
+        {0, tree.n_leaves // 2, tree.n_leaves - 1, tree.root, max(tree.root - 3, 0), tree.n_nodes // 2}
+    )
+    for node in nodes:
+        yield "path", [node], "path", {"node": node}
+        yield "card", [node], "card", {"node": node}
+    yield "names", [nodes], "names", {"nodes": nodes}
+    for text in (
+        "",
+        "7",
+        "topic 9",
+        "LEAF 1",
+        "müller",
+        "Muller",
+        "strasse",
+        "STRASSE",
+        "école",
+        "gr",
+        "note uber",
+        "pl",
+        "word",
+        "<b>",
+        "ﬁ",
+        "İ",
+        "Σ",
+    ):
+        yield "search", [text], "search", {"text": text}
+    scored = [None, *(column.name for column in content.columns if column.kind == "category")]
+    for k in {1, 2, 5, 9, min(17, tree.n_leaves), tree.n_leaves}:
+        if k <= tree.n_leaves:
+            yield "labels", [k], "labels", {"k": k}
+            for column in scored:
+                yield "cut", [k, column], "cut", {"k": k, "column": column}
+    for column in content.columns:
+        if column.kind != "text":
+            yield "leaves", [column.name], "leaves", {"column": column.name}
+            yield "column", [column.name, nodes], "column", {"column": column.name, "nodes": nodes}
+        if column.kind == "category":
+            yield (
+                "members",
+                [{"column": column.name, "code": 0}],
+                "members",
+                {"column": column.name, "code": 0},
+            )
+    if content.words is not None:
+        yield "members", [{"word": 1}], "members", {"word": 1}
+    if content.points is not None:
+        yield "points", [], "points", {}
+    if content.compare is not None:
+        yield "tangle", [], "tangle", {}
+
+
+def write_fixture(path):
+    """Every page with its questions and packed answers, as JSON."""
+    pages = []
+    for name, content in contents():
+        session = Session(content)
+        asked = [
+            {"method": method, "args": args, "question": question, "details": details,
+             "answer": base64.b64encode(session.answer(question, details)).decode()}
+            for method, args, question, details in questions(content)
+        ]  # fmt: skip
+        pages.append({"name": name, "pack": base64.b64encode(whole_pack(content)).decode(), "asked": asked})
+    path.write_text(json.dumps(pages), encoding="utf-8")
+    return path
