@@ -18,6 +18,10 @@ _HOME_OF_NAME = {
     "evaluate_tree": "arbora.logits.evaluate",
     "expand": "arbora.tree.groups",
     "fit_temperature": "arbora.logits.calibration",
+    "hierarchical_f1": "arbora.logits.hierarchical",
+    "mistake_severity": "arbora.logits.hierarchical",
+    "node_scores": "arbora.logits.hierarchical",
+    "risk_coverage": "arbora.logits.hierarchical",
     "from_estimator": "arbora.logits._from_estimator",
     "taxonomy_tree": "arbora.logits.taxonomy",
 }
@@ -30,6 +34,10 @@ if TYPE_CHECKING:
     from arbora.logits.calibration import fit_temperature as fit_temperature
     from arbora.logits.choose import choose_n_clusters as choose_n_clusters
     from arbora.logits.evaluate import evaluate_tree as evaluate_tree
+    from arbora.logits.hierarchical import hierarchical_f1 as hierarchical_f1
+    from arbora.logits.hierarchical import mistake_severity as mistake_severity
+    from arbora.logits.hierarchical import node_scores as node_scores
+    from arbora.logits.hierarchical import risk_coverage as risk_coverage
     from arbora.logits.l2h import L2H as L2H
     from arbora.logits.l2h import EstimateWarning as EstimateWarning
     from arbora.logits.l2h import ProbabilityWarning as ProbabilityWarning

@@ -6,7 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from arbora._base.rows import Rows
+from arbora._base.types import Ints
+from arbora.tree import Tree
 
 
 def column_names(estimator: Any, source: Rows) -> Sequence[str] | None:
@@ -36,3 +41,24 @@ def unique_names(names: Sequence[str] | None, n_classes: int) -> list[str] | Non
     found = [str(name) for name in names]
     times = Counter(found)
     return [name if times[name] == 1 else f"{name} ({number})" for number, name in enumerate(found)]
+
+
+def class_numbers(y: ArrayLike, tree: Tree, n_points: int) -> Ints:
+    """True classes as leaf numbers of a tree of classes, from numbers or names; every point must have one."""
+    values = np.asarray(y)
+    if values.ndim != 1 or len(values) != n_points:
+        raise ValueError(f"y must hold one class per point, {n_points}. Got shape {values.shape}.")
+    if values.dtype.kind in "iu":
+        if n_points and (values.min() < 0 or values.max() >= tree.n_leaves):
+            raise ValueError(
+                f"y must lie in [0, n_classes={tree.n_leaves}). Got {values.min()}..{values.max()}."
+            )
+        return np.asarray(values, np.int64)
+    place = {tree.label(c): c for c in range(tree.n_leaves)}
+    unknown = sorted({str(value) for value in values.tolist() if str(value) not in place})
+    if unknown:
+        raise ValueError(
+            f"y must hold class numbers or names of classes. No class is called {', '.join(map(repr, unknown[:5]))}; "
+            f"there are {', '.join(map(repr, list(place)[:5]))} and so on."
+        )
+    return np.array([place[str(value)] for value in values.tolist()], np.int64)

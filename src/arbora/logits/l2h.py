@@ -357,10 +357,10 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
             if n_clusters is not None or level is not None:
                 raise ValueError("Give n_clusters, level or confidence, not several of them.")
             bound = check_real(confidence, "confidence", above=0, most=1)
-            parts = [_prediction.sure_nodes(self.tree_, rows, [bound])[0] for rows in self._blocks(X)]
+            parts = [_prediction.sure_nodes(self.tree_, rows, [bound])[0] for rows in self.blocks(X)]
         else:
             label = self._cut(n_clusters, level)
-            parts = [label[rows.scan().assigned] for rows in self._blocks(X)]
+            parts = [label[rows.scan().assigned] for rows in self.blocks(X)]
         return np.concatenate(parts)
 
     def predict_proba(
@@ -372,7 +372,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         order = np.argsort(label, kind="stable")
         first = np.searchsorted(label[order], np.arange(label.max() + 1))
         parts = []
-        for rows in self._blocks(X):
+        for rows in self.blocks(X):
             rows.scan()
             parts.append(np.add.reduceat(rows.probabilities()[:, order], first, axis=1))
         return np.concatenate(parts)
@@ -380,16 +380,15 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     def transform(self, X: Any) -> Floats:
         """Probability of every node of the tree, in node order: shape (n_points, n_nodes)."""
         check_is_fitted(self, "tree_")
-        return np.concatenate(
-            [_prediction.node_probabilities(self.tree_, rows).T for rows in self._blocks(X)]
-        )
+        return np.concatenate([_prediction.node_probabilities(self.tree_, rows).T for rows in self.blocks(X)])
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns of `transform`: those of the classes and nodes, "node 7" where there is none."""
         check_is_fitted(self, "tree_")
         return _prediction.node_names(self.tree_)
 
-    def _blocks(self, X: Any) -> Iterator[ArrayRows]:
+    def blocks(self, X: Any) -> Iterator[ArrayRows]:
+        """Points as this model reads them, in blocks whose probabilities can be held; what reports are made of."""
         check_is_fitted(self, "tree_")
         return blocks_of(self._source(X, reset=False), self._reading)
 
