@@ -38,7 +38,6 @@ NOT_YET = {
     "probabilistic",
     "search",
     "similarity",
-    "tree",
 }
 
 INSTEAD_OF = {

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from trees import trees
 
 from arbora import Tree
-from arbora.tree.matching import leaf_keys, matched_pair, matching_leaves, renumbered
+from arbora.tree.matching import matched_pair, matching_leaves, renumbered
 
 newick = Tree.from_newick
 
@@ -16,9 +16,9 @@ def test_matching_undoes_any_renumbering(tree, random):
     shuffled = list(range(tree.n_leaves))
     random.shuffle(shuffled)
     moved = renumbered(tree, np.array(shuffled))
-    assert leaf_keys(moved) == [f"leaf {leaf}" for leaf in shuffled]
+    assert moved.leaf_names == [f"leaf {leaf}" for leaf in shuffled]
     assert moved.matched_to(tree) == tree
-    assert moved.matched_to(leaf_keys(tree)) == tree
+    assert moved.matched_to(tree.leaf_names) == tree
 
 
 def test_a_matched_tree_keeps_unary_nodes_heights_supports_and_order():
@@ -82,7 +82,7 @@ def test_common_compares_the_shared_leaves_only():
 
 def test_common_leaves_are_numbered_alike():
     first, second = matched_pair(newick("((a,b),(c,d));"), newick("(d,(c,(q,a)));"), common=True)
-    assert leaf_keys(first) == leaf_keys(second) == ["a", "c", "d"]
+    assert first.leaf_names == second.leaf_names == ["a", "c", "d"]
 
 
 def test_what_is_no_tree_and_no_list_of_names_is_refused():
@@ -95,6 +95,6 @@ def test_what_is_no_tree_and_no_list_of_names_is_refused():
 
 def test_a_missing_name_among_the_wanted_ones_is_a_row_number():
     tree = Tree([3, 3, 4, 4, -1], 3, name=["x", "", "y"])
-    assert leaf_keys(tree) == ["x", "1", "y"]
+    assert tree.leaf_names == ["x", "1", "y"]
     assert tree.matched_to(["x", None, "y"]) == tree
     assert matching_leaves(["x", "1"], ["1", "x"]).tolist() == [1, 0]

@@ -93,6 +93,16 @@ class TreeArrays:
         """Name of each node ('' where it has none), or None."""
         return self._name
 
+    @property
+    def order(self) -> Ints | None:
+        """The order asked for in which leaves are drawn, or None; `leaf_order` is what came of it."""
+        return self._order
+
+    @property
+    def leaf_names(self) -> list[str]:
+        """Name of each leaf, or its number where it has none: names for ``scipy.cluster.hierarchy.dendrogram``."""
+        return [self.label(leaf) for leaf in range(self._n_leaves)]
+
     def label(self, node: int) -> str:
         """Name of a node, or its number where it has none."""
         given = self._name[node] if self._name is not None else ""

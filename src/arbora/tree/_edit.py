@@ -301,7 +301,7 @@ class _Draft:
             before.n_leaves,
             height=None if before.height is None else height,
             name=[self.name[node] for node in source] if named else None,
-            order=before._order,
+            order=before.order,
         )
         return after if before.support is None else after.replace(support=_supports(before, after, source))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from arbora.tree.cutting import Criterion, Exact, Level
+    from arbora.tree.formats.frame import Library
+    from arbora.tree.formats.newick import Support
     from arbora.tree.objective_cut import CutObjective, MinSize
     from arbora.tree.taxonomy import LevelObjective
     from arbora.view.content import Columns
@@ -156,8 +159,11 @@ class Tree(TreeArrays):
         return _build.from_sklearn(model)
 
     @classmethod
-    def from_newick(cls, text: str, *, support: bool = False) -> Tree:
-        """From Newick text, leaves numbered as they appear; `support`: internal labels are supports."""
+    def from_newick(cls, text: str | os.PathLike[str], *, support: Support = False) -> Tree:
+        """From Newick text or a file of it, leaves numbered as they appear; `support`: internal labels are supports.
+
+        Of several supports, as IQ-TREE writes them ("95/0.99"), True and "first" take the first, "last" the last.
+        """
         from arbora.tree.formats import newick
 
         return newick.read(text, support=support)
@@ -170,16 +176,30 @@ class Tree(TreeArrays):
         return networkx.read(graph, height=height)
 
     @classmethod
-    def load(cls, path: PathLike) -> Tree:
-        """From a file that `save` wrote."""
-        from arbora.tree.formats import npz
+    def from_json(cls, text: str) -> Tree:
+        """From JSON text that `to_json` wrote, or nested objects with ``children`` as `to_d3` makes them."""
+        from arbora.tree.formats import nested
 
-        return npz.read(path)
+        return nested.read(text)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Tree:
+        """From a file: arbora's own (`save`), Newick, Nexus, phyloXML or JSON, known by its contents."""
+        from arbora.tree.formats import files
+
+        return files.load(path)
+
+    @classmethod
+    def load_all(cls, path: PathLike) -> list[Tree]:
+        """All trees of a Newick, Nexus or phyloXML file, in its order."""
+        from arbora.tree.formats import files
+
+        return files.load_all(path)
 
     # ---- writing -----------------------------------------------------------------------------------------
 
     def to_linkage(self) -> Floats:
-        """SciPy linkage matrix of a binary tree (heights default to leaf counts)."""
+        """SciPy linkage matrix of a binary tree (heights default to leaf counts); `leaf_names` are its names."""
         from arbora.tree import _build
 
         return _build.to_linkage(self)
@@ -197,18 +217,53 @@ class Tree(TreeArrays):
         return networkx.write(self)
 
     def to_itol(
-        self, directory: PathLike, *, labels: Mapping[str, Sequence[Any]] | None = None
+        self, directory: PathLike, *, metadata: Mapping[str, Sequence[Any]] | None = None
     ) -> list[Path]:
-        """Newick and iTOL annotation files (labels, one color strip per column of `labels`) in a directory."""
+        """Newick and iTOL annotation files (names, one color strip per column of `metadata`) in a directory."""
         from arbora.tree.formats import itol
 
-        return itol.write(self, directory, labels=labels)
+        return itol.write(self, directory, metadata=metadata)
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """One row per node, as a frame of pandas or polars: parent, name, size, depth, height, support, is_leaf."""
+        from arbora.tree.formats import frame
+
+        return frame.write(self, library)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """JSON text of the arrays, flat, which `from_json` gives back unchanged."""
+        from arbora.tree.formats import nested
+
+        return nested.write(self, indent=indent)
+
+    def to_d3(self) -> dict[str, Any]:
+        """Nested dictionaries with ``name``, ``children`` and ``value``, as ``d3.hierarchy`` takes them."""
+        from arbora.tree.formats import nested
+
+        return nested.to_nested(self)
+
+    def to_text(self, *, max_depth: int | None = None, max_children: int | None = 20) -> str:
+        """The tree as lines of text, children indented below their parent."""
+        from arbora.tree.formats import text
+
+        return text.write(self, max_depth=max_depth, max_children=max_children)
 
     def save(self, path: PathLike) -> None:
-        """Write to a file that `load` reads; an existing file stays whole until the new one is complete."""
-        from arbora.tree.formats import npz
+        """Write to a file that `load` reads; an existing file stays whole until the new one is complete.
 
-        npz.write(self, path)
+        The name says the format: ``.nwk``, ``.newick``, ``.tre`` Newick, ``.nex`` Nexus, ``.xml`` phyloXML,
+        ``.json`` JSON, anything else arbora's own, which alone keeps every array to the last bit.
+        """
+        from arbora.tree.formats import files
+
+        files.save(self, path)
+
+    @staticmethod
+    def save_all(trees: Sequence[Tree], path: PathLike) -> None:
+        """Write several trees into one Newick, Nexus or phyloXML file that `load_all` reads."""
+        from arbora.tree.formats import files
+
+        files.save_all(trees, path)
 
     # ---- cutting (see cutting.py) ------------------------------------------------------------------------
 

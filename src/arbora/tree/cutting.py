@@ -276,5 +276,5 @@ def prune(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criteri
     source = np.concatenate([nodes, np.flatnonzero(is_split)])
     number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)  # the last entry answers for the root's parent, -1
     number[source] = np.arange(len(source))
-    order = None if tree._order is None else np.argsort(tree.leaf_start[nodes])
+    order = None if tree.order is None else np.argsort(tree.leaf_start[nodes])
     return rebuilt(tree, number[tree.parent[source]], len(nodes), source, order=order)

@@ -19,11 +19,6 @@ from arbora.tree.surgery import keep_internal
 _SHOWN = 5
 
 
-def leaf_keys(tree: Tree) -> list[str]:
-    """What each leaf goes by: its name, or its number where it has none."""
-    return [tree.label(leaf) for leaf in range(tree.n_leaves)]
-
-
 def matched_to(tree: Tree, other: Tree | Sequence[Any]) -> Tree:
     """The same tree with its leaves numbered as in `other`.
 
@@ -51,8 +46,8 @@ def matched_to(tree: Tree, other: Tree | Sequence[Any]) -> Tree:
     """
     if isinstance(other, str) or (not isinstance(other, Tree) and not isinstance(other, Iterable)):
         raise TypeError(f"other must be a Tree or a sequence of names. Got {other!r:.60}.")
-    wanted = leaf_keys(other) if isinstance(other, Tree) else _keys_of_names(other)
-    return renumbered(tree, matching_leaves(leaf_keys(tree), wanted))
+    wanted = other.leaf_names if isinstance(other, Tree) else _keys_of_names(other)
+    return renumbered(tree, matching_leaves(tree.leaf_names, wanted))
 
 
 def matched_pair(tree: Tree, other: Tree, *, common: bool = False) -> tuple[Tree, Tree]:
@@ -62,7 +57,7 @@ def matched_pair(tree: Tree, other: Tree, *, common: bool = False) -> tuple[Tree
     # trees without names, the usual case of a search, need no dictionary
     if tree.name is None and other.name is None and tree.n_leaves == other.n_leaves:
         return tree, other
-    ours, theirs = leaf_keys(tree), leaf_keys(other)
+    ours, theirs = tree.leaf_names, other.leaf_names
     if not common:
         return tree, renumbered(other, matching_leaves(theirs, ours, ("other", "the tree")))
     _refuse_repeats(ours, "the tree")

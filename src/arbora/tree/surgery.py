@@ -57,7 +57,7 @@ def keep_internal(tree: Tree, keep: np.ndarray, leaves: Ints | None = None) -> T
 
 def _drawn_order(tree: Tree, leaves: Ints, number: Ints) -> Ints | None:
     """The leaves as they are drawn, by their new numbers; None where the tree has the default order."""
-    if tree._order is None:
+    if tree.order is None:
         return None
     return number[leaves[np.argsort(tree.leaf_start[leaves])]]
 
@@ -135,7 +135,7 @@ def binarize(tree: Tree) -> Tree:
     if tree.is_binary:
         return tree
     parent, source, added = edit_kernels.pair_children(tree.n_leaves, *tree.child_lists)
-    order = None if tree._order is None else tree.leaf_order
+    order = None if tree.order is None else tree.leaf_order
     return rebuilt(tree, parent, tree.n_leaves, source, order=order, added=added)
 
 

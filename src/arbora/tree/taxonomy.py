@@ -133,7 +133,7 @@ def _tree_of_levels(tree: Tree, levels: list[_Groups]) -> Tree:
     if tree.n_leaves > 1:
         parents.append(np.full(len(source[-1]), first + len(source[-1])))
         source.append(np.array([tree.root]))
-    leaf_order = None if tree._order is None else tree.leaf_order
+    leaf_order = None if tree.order is None else tree.leaf_order
     parent = np.concatenate([*parents, [-1]]).astype(np.int64)
     nodes = np.concatenate(source)
     stands_for_leaf = (nodes < tree.n_leaves) & (np.arange(len(nodes)) >= tree.n_leaves)

@@ -21,7 +21,7 @@ def settings(path):
 
 def test_tree_labels_and_strips_refer_to_the_same_ids(tmp_path):
     tree_file, label_file, strip = animals().to_itol(
-        tmp_path / "new", labels={"class": ["bird", "bird", "fish"]}
+        tmp_path / "new", metadata={"class": ["bird", "bird", "fish"]}
     )
     assert tree_file.read_text() == "((0:1.0,1:1.0)I3:1.0,2:2.0)I4;\n"
     assert rows(label_file) == [
@@ -38,7 +38,7 @@ def test_tree_labels_and_strips_refer_to_the_same_ids(tmp_path):
 
 def test_each_category_has_one_color_which_the_legend_shows(tmp_path):
     tree = Tree.from_merges([range(40)])
-    strip = tree.to_itol(tmp_path, labels={"k": [k % 20 for k in range(40)]})[-1]
+    strip = tree.to_itol(tmp_path, metadata={"k": [k % 20 for k in range(40)]})[-1]
     colors = {}
     for _, color, category in rows(strip):
         assert re.fullmatch("#[0-9a-f]{6}", color)
@@ -55,7 +55,7 @@ def test_a_tree_without_names_has_no_label_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("labels", "error", "message"),
+    ("metadata", "error", "message"),
     [
         ({"x": [1, 2]}, ValueError, "n_leaves=3"),
         ([1, 2, 3], TypeError, "map titles"),
@@ -63,7 +63,7 @@ def test_a_tree_without_names_has_no_label_file(tmp_path):
         ({"?": [1, 2, 3]}, ValueError, "differ"),
     ],
 )
-def test_labels_that_do_not_fit_are_refused_before_anything_is_written(tmp_path, labels, error, message):
+def test_labels_that_do_not_fit_are_refused_before_anything_is_written(tmp_path, metadata, error, message):
     with pytest.raises(error, match=message):
-        animals().to_itol(tmp_path / "folder", labels=labels)
+        animals().to_itol(tmp_path / "folder", metadata=metadata)
     assert not (tmp_path / "folder").exists()

@@ -81,7 +81,7 @@ def test_text_that_tools_write_is_understood(text, leaves):
         ("(a,b));", "closes nothing"),
         ("a,b;", "does not belong"),
         ("(a,b)c d(e);", "does not belong"),
-        ("(a,b);(c,d);", "one tree at a time"),
+        ("(a,b);(c,d);", "load_all"),
         ("(a[oops,b);", "never closed"),
         ("('a,b);", "never closed"),
         ("(a:,b:1);", "no branch length"),
@@ -104,7 +104,7 @@ def test_only_text_is_read():
 
 def test_names_that_need_quotes_get_them():
     tree = Tree([3, 3, 4, 4, -1], 3, name=["a b", "it's", "plain_name"])
-    assert tree.to_newick() == "(('a b','it''s'),plain_name);"
+    assert tree.to_newick() == "(('a b','it''s'),'plain_name');"
 
 
 def test_leaves_without_a_name_get_their_number():

@@ -79,7 +79,7 @@ def test_no_flipped_byte_changes_a_tree_unnoticed(tmp_path):
 
 def test_foreign_files_are_refused(tmp_path):
     path = tmp_path / "file"
-    path.write_text("(a,b);")
+    path.write_text("no tree")
     with pytest.raises(FormatError, match="not a file that arbora saved"):
         Tree.load(path)
     np.savez(path.with_suffix(".npz"), x=np.arange(3))

@@ -5,30 +5,32 @@ from __future__ import annotations
 import colorsys
 import re
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from arbora._base.files import write_whole
+from arbora._base.types import PathLike
 from arbora.tree._tree import Tree
 
-_GOLDEN_TURN = 0.618034  # steps of this share of the color wheel keep any number of hues apart
+# Steps of this share of the color wheel keep any number of hues apart.
+_GOLDEN_TURN = 0.618034
 
 
 def write(
-    tree: Tree, directory: str | PathLike[str], *, labels: Mapping[str, Sequence[Any]] | None = None
+    tree: Tree, directory: PathLike, *, metadata: Mapping[str, Sequence[Any]] | None = None
 ) -> list[Path]:
-    """Write ``tree.nwk``, ``labels.txt`` (where the tree has names) and one color strip a column.
+    """Write ``tree.nwk``, ``labels.txt`` (where the tree has names) and one color strip per column.
 
     Nodes go by their number in the files (``I`` before that of an internal node), so names may hold any
-    character; the label file tells iTOL what to show.
+    character; the label file says what iTOL is to show. Every file is written whole: a full disk leaves the old one.
 
     Parameters
     ----------
     tree : Tree
     directory : path
         Made if it does not exist; files of the same name are replaced.
-    labels : mapping of str to sequence, optional
-        For each strip its title and one category a leaf.
+    metadata : mapping of str to sequence, optional
+        For each strip its title and one category per leaf.
 
     Returns
     -------
@@ -41,10 +43,10 @@ def write(
     >>> from arbora import Tree
     >>> tree = Tree.from_newick("((owl,hen),cod);")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in tree.to_itol(folder, labels={"can fly": ["yes", "no", "no"]})]
+    ...     [path.name for path in tree.to_itol(folder, metadata={"can fly": ["yes", "no", "no"]})]
     ['tree.nwk', 'labels.txt', 'strip_can_fly.txt']
     """
-    columns = _checked_columns(tree, labels)
+    columns = _checked_columns(tree, metadata)
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     ids = [str(leaf) for leaf in range(tree.n_leaves)]
@@ -58,25 +60,25 @@ def write(
     paths = []
     for file_name, text in contents.items():
         path = directory / file_name
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text.encode("utf-8"))
         paths.append(path)
     return paths
 
 
-def _checked_columns(tree: Tree, labels: Mapping[str, Sequence[Any]] | None) -> dict[str, list[str]]:
-    if labels is None:
+def _checked_columns(tree: Tree, metadata: Mapping[str, Sequence[Any]] | None) -> dict[str, list[str]]:
+    if metadata is None:
         return {}
-    if not isinstance(labels, Mapping):
-        raise TypeError(f"labels must map titles to one category a leaf. Got {type(labels).__name__}.")
-    columns = {str(title): [_clean(str(value)) for value in values] for title, values in labels.items()}
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata must map titles to one category per leaf. Got {type(metadata).__name__}.")
+    columns = {str(title): [_clean(str(value)) for value in values] for title, values in metadata.items()}
     for title, values in columns.items():
         if len(values) != tree.n_leaves:
             raise ValueError(
-                f"labels[{title!r}] must have n_leaves={tree.n_leaves} entries. Got {len(values)}."
+                f"metadata[{title!r}] must have n_leaves={tree.n_leaves} entries. Got {len(values)}."
             )
     files = {re.sub(r"[^0-9A-Za-z]+", "_", title).strip("_") for title in columns}
     if len(files) != len(columns) or "" in files:
-        raise ValueError(f"labels must have titles that differ in letters or digits. Got {list(columns)}.")
+        raise ValueError(f"metadata must have titles that differ in letters or digits. Got {list(columns)}.")
     return columns
 
 

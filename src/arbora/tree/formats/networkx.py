@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from arbora.errors import MissingExtraError, TreeError
+from arbora._base.optional import require
+from arbora.errors import TreeError
 from arbora.tree._tree import Tree
 
 
@@ -30,7 +30,8 @@ def write(tree: Tree) -> Any:
         values = getattr(tree, attribute)
         if values is not None:
             for node, value in enumerate(values.tolist()):
-                if value != "" and value == value:  # unnamed, or NaN: unknown support
+                # neither unnamed nor NaN, an unknown support
+                if value != "" and value == value:
                     graph.nodes[node][attribute] = value
     return graph
 
@@ -107,7 +108,4 @@ def _names(graph: Any, nodes: list[Any]) -> list[str] | None:
 
 
 def _networkx() -> Any:
-    try:
-        return import_module("networkx")
-    except ImportError as error:
-        raise MissingExtraError("networkx is not installed. Use: pip install 'arbora[formats]'") from error
+    return require("networkx", "A networkx graph")

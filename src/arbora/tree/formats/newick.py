@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from arbora._base.types import Floats
+from arbora._base.params import check_choice
+from arbora._base.types import Floats, Ints
 from arbora.errors import FormatError
 from arbora.tree._tree import Tree
 from arbora.tree.formats import _kernels as kernels
@@ -18,14 +22,19 @@ _PROBLEMS = {
     kernels.NOT_CLOSED: "the text ends before every '(' is closed: it is truncated",
     kernels.CLOSED_TOO_OFTEN: "this ')' closes nothing",
     kernels.NO_END: "a tree ends with ';', which is missing",
-    kernels.AFTER_END: "there is more text after ';': pass one tree at a time",
+    kernels.AFTER_END: "there is more text after ';': Tree.load_all reads files of several trees",
     kernels.NO_LENGTH: "':' is followed by no branch length",
 }
-_NEEDS_QUOTES = re.compile(r"[\s()\[\]{},:;'\"]")
-_SAME_DEPTH = 1e-9  # leaves whose depths agree to this share of the deepest count as equally deep
+# Many readers turn an underscore outside quotes into a blank.
+_NEEDS_QUOTES = re.compile(r"[\s()\[\]{},:;'\"_=]")
+_STATEMENT = re.compile(r"(?:'(?:[^']|'')*'|\[[^\]]*\]|[^;'\[])*+;")
+# Leaves whose depths agree to this share of the deepest count as equally deep.
+_SAME_DEPTH = 1e-9
+
+Support: TypeAlias = bool | Literal["first", "last"]
 
 
-def read(text: str, *, support: bool = False) -> Tree:
+def read(text: str | os.PathLike[str], *, support: Support = False) -> Tree:
     """Tree from Newick text; leaves are numbered as they appear.
 
     Quoted labels, comments in square brackets, branch lengths, unary and n-ary nodes are understood.
@@ -34,10 +43,11 @@ def read(text: str, *, support: bool = False) -> Tree:
 
     Parameters
     ----------
-    text : str
-        One tree, ending with a semicolon.
-    support : bool
-        Take the labels of internal nodes as supports instead of names; above 1 they count as percentages.
+    text : str or path
+        One tree, ending with a semicolon; or the name of a file with one.
+    support : bool, "first" or "last"
+        Take the labels of internal nodes as supports instead of names; above 1 they count as percentages. Of
+        several numbers, as IQ-TREE writes them ("95/0.99"), the first (also for True) or the last is taken.
 
     Examples
     --------
@@ -46,29 +56,24 @@ def read(text: str, *, support: bool = False) -> Tree:
     >>> tree.name[:3].tolist(), tree.height.tolist(), tree.support[3]
     (['ant', 'honey bee', 'cat'], [0.0, 0.0, 0.0, 1.0, 3.0], np.float64(0.9))
     """
-    if not isinstance(text, str):
-        raise TypeError(
-            f"text must be a str. Got {type(text).__name__}. Use pathlib.Path(file).read_text() for a file."
-        )
-    if not text.strip():
-        raise FormatError("The text is empty: a Newick tree is at least 'name;'.")
-    raw = text.encode("utf-8")
+    check_choice(support, "support", (False, True, "first", "last"))
+    raw = _text(text).encode("utf-8")
     bound = raw.count(b"(") + raw.count(b",") + 1
     scanned = kernels.scan_newick(np.frombuffer(raw, dtype=np.uint8), bound)
     problem, position, seen_parent, spans, is_inner, closed = scanned
     if problem != kernels.TEXT_OK:
         raise _error_at(raw, int(position), _PROBLEMS[problem])
-    seen = np.concatenate(
-        [np.flatnonzero(~is_inner), closed]
-    )  # leaves as they appear, then children before parents
+    # leaves as they appear, then children before parents
+    seen = np.concatenate([np.flatnonzero(~is_inner), closed])
     n_leaves = len(seen) - len(closed)
-    number = np.full(len(seen) + 1, -1, dtype=np.int64)  # the last entry answers for the root's parent, -1
+    # the last entry answers for the root's parent, -1
+    number = np.full(len(seen) + 1, -1, dtype=np.int64)
     number[seen] = np.arange(len(seen))
     parent = number[seen_parent[seen]]
     labels = _labels(raw, spans[seen, :2])
     supports = None
     if support:
-        supports, labels = _supports(labels, n_leaves)
+        supports, labels = _supports(labels, n_leaves, support)
     return Tree(
         parent,
         n_leaves,
@@ -78,52 +83,108 @@ def read(text: str, *, support: bool = False) -> Tree:
     )
 
 
+def read_all(text: str) -> list[Tree]:
+    """All trees of a text, each ending with a semicolon."""
+    found = [read(statement + ";") for statement in statements(text)]
+    if not found:
+        # the whole text is at fault: say how
+        found.append(read(text))
+    return found
+
+
+def statements(text: str) -> list[str]:
+    """The parts of a text that end with a semicolon outside quotes and comments, without it."""
+    found, end = [], 0
+    for match in _STATEMENT.finditer(text):
+        if match.start() != end:
+            break
+        end = match.end()
+        found.append(match.group()[:-1])
+    if text[end:].strip():
+        # what is left has no end: the reader says what is wrong with it
+        found.append(text[end:])
+    return found
+
+
+def _text(text: str | os.PathLike[str]) -> str:
+    """The text itself, or that of the file it names (a text without a semicolon is no tree)."""
+    if isinstance(text, os.PathLike):
+        return Path(text).read_text(encoding="utf-8-sig")
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a str, or the path of a file. Got {type(text).__name__}.")
+    if not text.strip():
+        raise FormatError("The text is empty: a Newick tree is at least 'name;'.")
+    is_short = len(text) < 4096 and "(" not in text and ";" not in text and "\n" not in text
+    if is_short and Path(text).is_file():
+        return Path(text).read_text(encoding="utf-8-sig")
+    if is_short and Path(text).suffix:
+        raise FormatError(f"{text!r} is neither Newick text nor a file that exists.")
+    return text
+
+
 def _error_at(raw: bytes, position: int, what: str) -> FormatError:
     around = raw[max(position - 20, 0) : position + 20].decode("utf-8", "replace")
     found = raw[position : position + 1].decode("utf-8", "replace")
     return FormatError(f"Not a Newick tree: at byte {position}, near {around!r}, {what.format(found=found)}.")
 
 
-def _labels(raw: bytes, spans: np.ndarray) -> list[str] | None:
+def _labels(raw: bytes, spans: Ints) -> list[str] | None:
     if not (spans[:, 1] > spans[:, 0]).any():
         return None
     # two flat lists, not one of pairs: millions of small lists would keep the garbage collector busy
     starts, ends = spans.T
     labels = [raw[a:b].decode("utf-8") for a, b in zip(starts.tolist(), ends.tolist())]
     if b"'" in raw:
-        labels = [label[1:-1].replace("''", "'") if label[:1] == "'" else label for label in labels]
+        labels = [unquoted(label) for label in labels]
     return labels
 
 
-def _supports(labels: list[str] | None, n_leaves: int) -> tuple[list[float] | None, list[str] | None]:
+def _supports(
+    labels: list[str] | None, n_leaves: int, which: Support
+) -> tuple[list[float] | None, list[str] | None]:
     if labels is None:
         return None, None
+    place = -1 if which == "last" else 0
     try:
-        values = np.array([float(label) if label else np.nan for label in labels[n_leaves:]])
+        numbers = [[float(part) for part in label.split("/")] if label else [] for label in labels[n_leaves:]]
     except ValueError as error:
         raise FormatError(f"support=True wants numbers as labels of internal nodes: {error}.") from error
-    if (values > 1).any():
-        values = values / 100
-    return [np.nan] * n_leaves + values.tolist(), labels[:n_leaves]
+    values = np.array([several[place] if several else np.nan for several in numbers])
+    return [np.nan] * n_leaves + as_shares(values).tolist(), labels[:n_leaves]
 
 
-def _heights(raw: bytes, spans: np.ndarray, parent: np.ndarray, n_leaves: int) -> Floats | None:
-    """Heights from branch lengths, with the leaves at exactly 0 where all are equally deep."""
-    has_length = spans[:-1, 1] > spans[:-1, 0]  # the root's own length is of no use
-    if not has_length.any():
-        return None
-    length = np.zeros(len(parent))
+def as_shares(supports: Floats) -> Floats:
+    """Supports in [0, 1]: where one is above 1, they are percentages."""
+    shares: Floats = supports / 100 if (supports > 1).any() else supports
+    return shares
+
+
+def _heights(raw: bytes, spans: Ints, parent: Ints, n_leaves: int) -> Floats | None:
+    """Heights from the branch lengths of the text."""
+    has_length = spans[:, 1] > spans[:, 0]
+    length = np.full(len(parent), np.nan)
     try:
-        starts, ends = spans[:-1][has_length].T
-        length[:-1][has_length] = [float(raw[a:b]) for a, b in zip(starts.tolist(), ends.tolist())]
+        starts, ends = spans[has_length].T
+        length[has_length] = [float(raw[a:b]) for a, b in zip(starts.tolist(), ends.tolist())]
     except ValueError as error:
         raise FormatError(f"Not a Newick tree: a branch length is not a number ({error}).") from error
-    if not np.isfinite(length).all():
+    if not np.isfinite(length[has_length][:-1] if has_length[-1] else length[has_length]).all():
         raise FormatError("Not a Newick tree: a branch length is not finite.")
+    return heights_of_lengths(parent, n_leaves, length)
+
+
+def heights_of_lengths(parent: Ints, n_leaves: int, length: Floats) -> Floats | None:
+    """Heights from branch lengths (NaN: none, which counts as 0), with the leaves at 0 where all are equally deep."""
+    # the root's own length is of no use
+    length = np.append(length[:-1], 0.0)
+    if np.isnan(length[:-1]).all():
+        return None
+    length = np.nan_to_num(length, nan=0.0)
     longest, shortest = kernels.measure_to_leaves(parent, n_leaves, length)
     if (longest - shortest <= _SAME_DEPTH * abs(longest[-1])).all():
-        return longest
-    distance = kernels.measure_from_root(parent, length)
+        equal: Floats = longest
+        return equal
+    distance: Floats = kernels.measure_from_root(parent, length)
     return distance[:n_leaves].max() - distance
 
 
@@ -165,7 +226,7 @@ def _written_labels(tree: Tree, support: bool) -> list[str]:
     if tree.name is None:
         labels = [str(leaf) for leaf in range(tree.n_leaves)] + [""] * tree.n_internal
     else:
-        labels = [_quoted(name) for name in tree.name]
+        labels = [quoted(name) for name in tree.name]
         if "" in labels[: tree.n_leaves]:
             labels[: tree.n_leaves] = [
                 label or str(leaf) for leaf, label in enumerate(labels[: tree.n_leaves])
@@ -178,5 +239,12 @@ def _written_labels(tree: Tree, support: bool) -> list[str]:
     return labels
 
 
-def _quoted(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'" if _NEEDS_QUOTES.search(name) else name
+def quoted(name: str, *, keep: str = "") -> str:
+    """The name as a label, in quotes where it must be; the characters `keep` need none."""
+    plain = name.translate({ord(letter): None for letter in keep}) if keep else name
+    return "'" + name.replace("'", "''") + "'" if _NEEDS_QUOTES.search(plain) else name
+
+
+def unquoted(label: str) -> str:
+    """The name that a label stands for."""
+    return label[1:-1].replace("''", "'") if label[:1] == "'" else label

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from arbora._base.files import read_archive, write_archive
+from arbora._base.types import PathLike
 from arbora.errors import FormatError
 from arbora.tree._tree import Tree
 
@@ -16,7 +16,7 @@ MARKER = "arbora.tree"
 _TREE_ARRAYS = {"n_leaves", "parent", "height", "support", "order", "name_bytes", "name_offsets"}
 
 
-def write(tree: Tree, path: str | PathLike[str]) -> None:
+def write(tree: Tree, path: PathLike) -> None:
     """Write a tree; an existing file stays whole until the new one is complete.
 
     Names are stored as UTF-8 bytes, so that reading never has to unpickle.
@@ -40,7 +40,7 @@ def tree_to_arrays(tree: Tree) -> dict[str, Any]:
         "n_leaves": np.array(tree.n_leaves),
         "parent": tree.parent,
     }
-    optional = {"height": tree.height, "support": tree.support, "order": tree._order}
+    optional = {"height": tree.height, "support": tree.support, "order": tree.order}
     arrays.update({key: values for key, values in optional.items() if values is not None})
     if tree.name is not None:
         encoded = [name.encode("utf-8") for name in tree.name]
@@ -49,7 +49,7 @@ def tree_to_arrays(tree: Tree) -> dict[str, Any]:
     return arrays
 
 
-def read(path: str | PathLike[str]) -> Tree:
+def read(path: PathLike) -> Tree:
     """Tree from a file that `write` wrote; `FormatError` for any other, or a damaged one."""
     arrays = read_archive(path, MARKER)
     unknown = sorted(arrays.keys() - _TREE_ARRAYS)
