@@ -168,6 +168,9 @@ def show(
         int, typer.Option("--port", min=0, max=65535, help="On 127.0.0.1; 0 picks a free one.")
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it.")] = True,
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Let the page rename, merge and move nodes, and save them to TREE.")
+    ] = False,
     **shared: Any,
 ) -> None:
     """Open the explorer page of a tree (until Ctrl-C), or write it to a file."""
@@ -175,7 +178,7 @@ def show(
 
     run_show(
         tree_source=tree, source=data, compare=compare, html=html, view=view, port=port, browser=browser,
-        **shared,
+        edit=edit, **shared,
     )  # fmt: skip
 
 

@@ -573,6 +573,8 @@ class Tree(TreeArrays):
         points: ArrayLike | None = None,
         compare: Tree | None = None,
         title: str | None = None,
+        edit: bool | PathLike = False,
+        similarity: Any = None,
         port: int = 0,
         open_browser: bool = True,
         block: bool = False,
@@ -588,8 +590,8 @@ class Tree(TreeArrays):
         """
         viewer: Viewer | AnyWidget = import_module("arbora.view").explore(
             self, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-            features=features, points=points, compare=compare, title=title, port=port, open_browser=open_browser,
-            block=block,
+            features=features, points=points, compare=compare, title=title, edit=edit, similarity=similarity, port=port,
+            open_browser=open_browser, block=block,
         )  # fmt: skip
         return viewer
 

@@ -191,6 +191,7 @@ class Content:
             "reachable": self._reachable(),
             "levels": [[k, splits_for(self.layout, k)] for k in self.levels],
             "isTaxonomy": self._is_taxonomy,
+            "editable": False,
             "palette": palette.for_page(),
         }
 

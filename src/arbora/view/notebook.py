@@ -64,11 +64,12 @@ def widget(
         tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
         features=features, points=points, compare=compare, title=title,
     )  # fmt: skip
-    return widget_of(shown, view=view, height=height)
+    return widget_of(Session(shown), view=view, height=height)
 
 
-def widget_of(content: Content, *, view: View = "circular", height: int = 620) -> AnyWidget:
+def widget_of(session: Session, *, view: View = "circular", height: int = 620) -> AnyWidget:
     """The widget for content that is already checked."""
+    content = session.content
     anywidget = require("anywidget", "The notebook widget")
     traitlets = require("traitlets", "The notebook widget")
 
@@ -82,16 +83,16 @@ def widget_of(content: Content, *, view: View = "circular", height: int = 620) -
 
         @traitlets.validate("selected")  # type: ignore[untyped-decorator,misc]
         def _check_selected(self, proposal: Any) -> int:
-            if not -1 <= proposal["value"] < content.tree.n_nodes:
+            if not -1 <= proposal["value"] < session.content.tree.n_nodes:
                 raise traitlets.TraitError(
                     f"selected must be a node of the tree, or -1. Got {proposal['value']}."
                 )
             return int(proposal["value"])
 
-    data = zlib.compress(whole_pack(content), 6) if content.tree.n_leaves <= MOST_LEAVES_IN_PAGE else b""
+    whole = content.tree.n_leaves <= MOST_LEAVES_IN_PAGE and not session.can_edit
+    data = zlib.compress(whole_pack(content), 6) if whole else b""
     pixels = check_whole(height, "height", least=100)
     shown: AnyWidget = TreeWidget(view=checked_view(view), height=pixels, _data=data)
-    session = Session(content)
 
     def reply(_: Any, message: Any, __: Any) -> None:
         number = message.get("number") if isinstance(message, dict) else None

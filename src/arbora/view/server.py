@@ -15,9 +15,13 @@ from numpy.typing import ArrayLike
 
 from arbora._base.optional import require
 from arbora._base.params import check_switch, check_whole
+from arbora._base.types import PathLike
+from arbora.similarity import Similarity
 from arbora.tree import Tree
 from arbora.view.content import Columns, Content
+from arbora.view.editing import Editor
 from arbora.view.page import View, checked_view
+from arbora.view.session import Session
 from arbora.view.web import HOST, build_app, impatient_protocol
 
 if TYPE_CHECKING:
@@ -31,17 +35,20 @@ class Viewer:
     ----------
     url : str
         Address of the page, token included.
+    tree : Tree
+        The tree as the page shows it now; another one after edits.
     """
 
-    def __init__(self, content: Content, view: View = "circular", port: int = 0) -> None:
+    def __init__(self, session: Session, view: View = "circular", port: int = 0) -> None:
         uvicorn = require("uvicorn", "The explorer")
         port = check_whole(port, "port", least=0, most=65535)
         self.token = secrets.token_urlsafe(24)
+        self._session = session
         self._socket = _bound_socket(port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://{HOST}:{self.port}/?token={self.token}"
         self._fetched = threading.Event()
-        app = build_app(content, self.token, self.port, view, self._fetched.set)
+        app = build_app(session, self.token, self.port, view, self._fetched.set)
         config = uvicorn.Config(
             app, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
             http=impatient_protocol(),
@@ -49,6 +56,10 @@ class Viewer:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="arbora-explorer", daemon=True)
         self._thread.start()
+
+    @property
+    def tree(self) -> Tree:
+        return self._session.content.tree
 
     def _run(self) -> None:
         self._server.run(sockets=[self._socket])
@@ -112,6 +123,8 @@ def explore(
     points: ArrayLike | None = None,
     compare: Tree | None = None,
     title: str | None = None,
+    edit: bool | PathLike = False,
+    similarity: Similarity | None = None,
     port: int = 0,
     open_browser: bool = True,
     block: bool = False,
@@ -144,6 +157,11 @@ def explore(
     compare : Tree, optional
         A second tree over the same leaves, for the tanglegram.
     title : str, optional
+    edit : bool or path-like
+        Let the page rename, merge and move nodes, with undo and redo; ``viewer.tree`` is the tree as it is now. With a
+        path (``.npz`` or ``.nwk``) the page can also save the tree there; otherwise nothing is written.
+    similarity : Similarity, optional
+        With `edit`: shows what each edit costs. By default the neighbor graph of `features`, where they are given.
     port : int
         Port on 127.0.0.1; 0 picks a free one.
     open_browser : bool
@@ -165,23 +183,50 @@ def explore(
     ...     viewer.url.startswith("http://127.0.0.1:")
     True
     """
-    shown = Content(
-        tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-        features=features, points=points, compare=compare, title=title,
-    )  # fmt: skip
     view = checked_view(view)
     check_switch(open_browser, "open_browser")
     check_switch(block, "block")
+    about: dict[str, Any] = {
+        "names": names, "classes": classes, "metadata": metadata, "colors": colors, "texts": texts, "images": images,
+        "features": features, "points": points, "compare": compare, "title": title,
+    }  # fmt: skip
+    session = _session(tree, about, edit, similarity)
     if _in_notebook():
         from arbora.view.notebook import widget_of
 
-        return widget_of(shown, view=view)
-    viewer = Viewer(shown, view, port)
+        return widget_of(session, view=view)
+    viewer = Viewer(session, view, port)
     if open_browser and webbrowser.open(viewer.url):
         atexit.register(viewer.wait_for_page)
     if block:
         viewer.wait()
     return viewer
+
+
+def _session(
+    tree: Tree, about: dict[str, Any], edit: bool | PathLike, similarity: Similarity | None
+) -> Session:
+    """Answers for the page, with an editor where edits are allowed."""
+    if edit is False:
+        if similarity is not None:
+            raise ValueError("similarity shows what edits cost: pass edit=True too.")
+        return Session(Content(tree, **about))
+    if about["compare"] is not None:
+        raise ValueError("A tree cannot be edited beside a second one. Leave out compare or edit.")
+    for argument in ("names", "texts"):
+        # read again after every edit
+        about[argument] = None if about[argument] is None else list(about[argument])
+    content = Content(tree, **about)
+    if content.names is not None:
+        inner = [""] * tree.n_internal if tree.name is None else list(tree.name[tree.n_leaves :])
+        tree, about["names"] = tree.replace(name=[*content.names, *inner]), None
+        content = Content(tree, **about)
+    if similarity is None and content.features is not None and tree.n_leaves > 2:
+        from arbora.similarity import knn
+
+        similarity = knn(content.features)
+    editor = Editor(tree, similarity, None if edit is True else edit)
+    return Session(content, editor, lambda changed: Content(changed, **about))
 
 
 def _in_notebook() -> bool:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora.tree import Tree
 from arbora.view import scores
 from arbora.view._pack import pack
 from arbora.view.content import Content
+from arbora.view.editing import Editor
 from arbora.view.inputs import snippet
 from arbora.view.layout import largest_nodes
 from arbora.view.search import Finder
@@ -35,6 +37,9 @@ class Session:
     ----------
     content : Content
         What is shown.
+    editor : Editor, optional
+        Lets the page change the tree; `content` is then built again for every new tree by `rebuild`.
+    rebuild : callable, optional
 
     Examples
     --------
@@ -48,9 +53,15 @@ class Session:
     [4, 5, 0, 1, 2, 3]
     """
 
-    def __init__(self, content: Content) -> None:
+    def __init__(
+        self,
+        content: Content,
+        editor: Editor | None = None,
+        rebuild: Callable[[Tree], Content] | None = None,
+    ) -> None:
         self.content = content
         self._finder = Finder(content)
+        self._editor, self._rebuild = editor, rebuild
         self._answers: dict[str, Callable[[Mapping[str, Any]], bytes]] = {
             "overview": self._overview,
             "nodes": self._nodes,
@@ -66,6 +77,13 @@ class Session:
             "points": self._points,
             "tangle": self._tangle,
         }
+        if editor is not None:
+            self._answers |= {"edit": self._edit, "newick": self._newick}
+
+    @property
+    def can_edit(self) -> bool:
+        """Whether the page may change the tree."""
+        return self._editor is not None
 
     @property
     def questions(self) -> frozenset[str]:
@@ -97,7 +115,8 @@ class Session:
 
     def _overview(self, details: Mapping[str, Any]) -> bytes:
         nodes, opened = largest_nodes(self.content.tree, self.content.tree.root, OVERVIEW_NODES)
-        return self._packed_nodes(nodes, opened, self.content.facts(), _column_name(details))
+        facts = self.content.facts() | {"editable": self._editor is not None}
+        return self._packed_nodes(nodes, opened, facts, _column_name(details))
 
     def _nodes(self, details: Mapping[str, Any]) -> bytes:
         root = self._node(details, "root")
@@ -174,6 +193,21 @@ class Session:
     def _tangle(self, details: Mapping[str, Any]) -> bytes:
         facts, arrays = tangle_parts(self.content, limit=OVERVIEW_NODES)
         return pack(facts, arrays)
+
+    # ---- editing -----------------------------------------------------------------------------------------
+
+    def _edit(self, details: Mapping[str, Any]) -> bytes:
+        """Change the tree; the page then asks for everything again."""
+        if self._editor is None or self._rebuild is None:
+            raise ValueError("This page cannot be edited.")
+        facts = self._editor.apply(details)
+        if self._editor.tree is not self.content.tree:
+            self.content = self._rebuild(self._editor.tree)
+            self._finder = Finder(self.content)
+        return pack(facts)
+
+    def _newick(self, details: Mapping[str, Any]) -> bytes:
+        return pack({"newick": self.content.tree.to_newick()})
 
     # ---- checks ------------------------------------------------------------------------------------------
 

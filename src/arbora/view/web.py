@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from arbora._base.optional import require
-from arbora.view.content import Content
 from arbora.view.page import MOST_LEAVES_IN_PAGE, View, policy, served_page, whole_page
 from arbora.view.session import Session
 
@@ -56,7 +55,7 @@ class Gate:
 
 
 def build_app(
-    content: Content,
+    session: Session,
     token: str,
     port: int,
     view: View = "circular",
@@ -67,8 +66,9 @@ def build_app(
     routing = require("starlette.routing", _PURPOSE)
     responses = require("starlette.responses", _PURPOSE)
 
-    gate, session = Gate(token, port), Session(content)
-    whole = content.tree.n_leaves <= MOST_LEAVES_IN_PAGE
+    gate, content = Gate(token, port), session.content
+    # a page that edits always asks: what it holds would be out of date
+    whole = content.tree.n_leaves <= MOST_LEAVES_IN_PAGE and not session.can_edit
     document = (whole_page(content, view) if whole else served_page(content, view)).encode("utf-8")
     page_headers = {
         **_SAFE_HEADERS,

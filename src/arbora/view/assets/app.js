@@ -17,6 +17,7 @@ import { listenToKeys } from "./keyboard.js";
 import { readState, stateText } from "./link.js";
 import { exportView } from "./export.js";
 import { preparePrint } from "./print.js";
+import { Editing } from "./editing.js";
 import { labelSpace } from "./text.js";
 import { DendrogramView } from "./view_dendrogram.js";
 import { CircularView } from "./view_circular.js";
@@ -41,6 +42,8 @@ export class Explorer {
     this.selection = new Selection(this);
     this.cutting = new Cutting(this);
     this.finding = new Finding(this);
+    this.editing = this.facts.editable ? new Editing(this) : null;
+    this.closing = new AbortController();
     this.panel = new Panel(root, this);
     this.legend = new Legend(this.panel.legend, this);
     this.looks = new Looks(this.panel.body, this.coloring, this.store, this.names);
@@ -48,9 +51,17 @@ export class Explorer {
     this.scatter = new LinkedScatter(this.panel.scatterCanvas, this);
     listenToPointer(this.stage, this);
     // a page of its own hears keys wherever the focus is; a cell of a notebook only its own
-    listenToKeys(options.hash ? document : this.panel.body, this);
-    if (options.hash) preparePrint(this);
-    new ResizeObserver(() => { this.stage.resize(); this.scatter.repaint(); }).observe(this.panel.canvas);
+    listenToKeys(options.hash ? document : this.panel.body, this, this.closing.signal);
+    if (options.hash) preparePrint(this, this.closing.signal);
+    this.sizes = new ResizeObserver(() => { this.stage.resize(); this.scatter.repaint(); });
+    this.sizes.observe(this.panel.canvas);
+  }
+
+  // Makes room for another explorer in the same place.
+  dispose() {
+    this.closing.abort();
+    this.sizes.disconnect();
+    this.panel.body.remove();
   }
 
   buildStage() {
@@ -70,7 +81,8 @@ export class Explorer {
     return stage;
   }
 
-  async open() {
+  // select: a node to begin with, where the address names none
+  async open(select = null) {
     const wanted = readState(this.options.hash ? location.hash : "");
     this.looks.setTheme(wanted.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     if (["height", "size", "depth"].includes(wanted.scale)) this.applyScale(wanted.scale);
@@ -85,7 +97,9 @@ export class Explorer {
     this.cutting.setFolds(wanted.folds === null ? this.facts.isTaxonomy : wanted.folds);
     await this.setColor(this.colorable(wanted.color) || this.facts.color || "cut");
     if (this.facts.hasPoints) this.scatter.load();
-    if (wanted.select !== null && wanted.select < this.facts.nNodes) await this.selection.goTo(wanted.select, false);
+    const first = select ?? wanted.select;
+    if (first !== null && first < this.facts.nNodes) await this.selection.goTo(first, false);
+    if (this.editing) await this.editing.open();
     this.ready = true;
     this.panel.body.dataset.ready = "yes";
   }
@@ -214,6 +228,7 @@ export class Explorer {
   click(slot) {
     this.panel.closeAll();
     this.panel.canvas.focus({ preventScroll: true });
+    if (this.editing?.chosen(slot)) return;
     this.select(slot < 0 ? null : this.store.id[slot]);
   }
 
@@ -225,6 +240,7 @@ export class Explorer {
     if (target && target.blur && target !== this.panel.canvas) target.blur();
     this.panel.closeAll();
     this.panel.canvas.focus({ preventScroll: true });
+    if (this.editing?.pick) return this.editing.endPick();
     return this.selection.clear();
   }
 

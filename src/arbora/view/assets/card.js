@@ -12,7 +12,7 @@ export function showCard(box, card, app) {
   return replaceChildren(box,
     el("h2", { class: "card-title" }, title),
     el("dl", { class: "facts" }, cardFacts(card, app).flatMap(([name, value]) => [el("dt", {}, name), el("dd", { "data-fact": name }, value)])),
-    cardActions(card, app), cardText(card), card.size === 1 ? cardExemplars(card, app) : null, cardColumns(card, app),
+    cardActions(card, app), app.editing && app.editing.actions(card), cardText(card), card.size === 1 ? cardExemplars(card, app) : null, cardColumns(card, app),
     card.size > 1 ? cardExemplars(card, app) : null, cardWords(card), cardPath(card, app));
 }
 

@@ -17,7 +17,7 @@ export const KEY_HELP = [
   ["?", "this help"],
 ];
 
-export function listenToKeys(root, app) {
+export function listenToKeys(root, app, signal) {
   root.addEventListener("keydown", (event) => {
     const target = event.composedPath()[0];
     const typing = target && (/^(SELECT|TEXTAREA)$/.test(target.tagName) || (target.tagName === "INPUT" && target.type !== "checkbox"));
@@ -27,7 +27,7 @@ export function listenToKeys(root, app) {
     if (!action) return undefined;
     event.preventDefault();
     return action();
-  });
+  }, { signal });
 }
 
 function keyAction(app, key, target) {
@@ -56,5 +56,9 @@ function keyAction(app, key, target) {
     ArrowRight: () => app.selection.step("child"),
     Enter: () => app.focusSelected(),
   };
+  if (app.editing) {
+    actions.u = () => app.editing.apply({ action: "undo" });
+    actions.r = () => app.editing.apply({ action: "redo" });
+  }
   return actions[key];
 }

@@ -4,20 +4,27 @@ import { LocalSource } from "./source_local.js";
 import { RemoteSource, askOverHttp } from "./source_remote.js";
 import { inflateText, unpack } from "./pack.js";
 
+async function showExplorer(root, source, select) {
+  const opening = await source.start(null);
+  root.explorer?.dispose();
+  const explorer = new Explorer(root, source, opening, {
+    hash: true, view: root.dataset.view || undefined, animate: root.dataset.animate !== "no",
+    // after an edit everything is asked for again
+    reload: (node) => showExplorer(root, source, node),
+  });
+  root.explorer = explorer;
+  document.title = opening.facts.title;
+  await explorer.open(select);
+}
+
 async function startPage() {
-  const began = performance.now();
   const root = document.getElementById("arbora");
   const data = document.getElementById("arbora-data");
   try {
     const source = data
       ? new LocalSource(unpack(await inflateText(data.textContent)))
       : new RemoteSource(askOverHttp(new URLSearchParams(location.search).get("token") || ""));
-    const opening = await source.start(null);
-    const explorer = new Explorer(root, source, opening, { hash: true, view: root.dataset.view || undefined, animate: root.dataset.animate !== "no" });
-    root.explorer = explorer;
-    explorer.began = began;
-    document.title = opening.facts.title;
-    await explorer.open();
+    await showExplorer(root, source);
   } catch (error) {
     const note = document.createElement("p");
     note.className = "failed";

@@ -21,7 +21,7 @@ export class Panel {
     this.body = el("div", { class: "arbora" },
       this.buildHeader(),
       el("div", { class: "work" },
-        el("section", { class: "picture" }, this.trail, el("div", { class: "canvas-box" }, this.canvas, this.tip, this.help)),
+        el("section", { class: "picture" }, this.app.editing && this.app.editing.bar, this.trail, el("div", { class: "canvas-box" }, this.canvas, this.tip, this.help)),
         this.buildSide()),
       this.live);
     root.append(this.body);

@@ -14,7 +14,7 @@ export function listenToPointer(stage, app) {
     touches.set(event.pointerId, p);
     canvas.setPointerCapture(event.pointerId);
     if (touches.size === 2) pinch = spread(touches);
-    drag = { ...p, moved: false };
+    drag = { ...p, moved: false, node: carried(stage, app, p) };
   });
 
   canvas.addEventListener("pointermove", (event) => {
@@ -32,6 +32,7 @@ export function listenToPointer(stage, app) {
     if (!drag.moved && Math.hypot(p.x - drag.x, p.y - drag.y) < 4) return undefined;
     drag.moved = true;
     canvas.classList.add("dragging");
+    if (drag.node !== null) return app.hover(stage.view.hit(stage.frame, p.x, p.y), event);
     stage.view.pan(p.x - before.x, p.y - before.y, p.x, p.y);
     return stage.touch();
   });
@@ -41,7 +42,11 @@ export function listenToPointer(stage, app) {
     touches.delete(event.pointerId);
     pinch = null;
     canvas.classList.remove("dragging");
-    if (drag && !drag.moved && event.type === "pointerup") app.click(stage.view.hit(stage.frame, p.x, p.y), event);
+    if (drag && event.type === "pointerup") {
+      const slot = stage.view.hit(stage.frame, p.x, p.y);
+      if (!drag.moved) app.click(slot, event);
+      else if (drag.node !== null) app.editing.drop(drag.node, slot);
+    }
     if (touches.size === 0) drag = null;
   };
   canvas.addEventListener("pointerup", release);
@@ -64,6 +69,12 @@ export function listenToPointer(stage, app) {
     stage.view.zoom(p.x, p.y, factor, axes);
     stage.touch();
   }, { passive: false });
+}
+
+// Where the tree may be edited, dragging the selected node carries its subtree; other drags move the picture.
+function carried(stage, app, p) {
+  const slot = app.selection.slot;
+  return app.editing && slot > 0 && stage.view.hit(stage.frame, p.x, p.y) === slot ? app.selected : null;
 }
 
 function spread(touches) {

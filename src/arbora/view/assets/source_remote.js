@@ -54,6 +54,15 @@ export class RemoteSource {
     return { ...facts, images: arrays.images };
   }
 
+  // Only where the page may change the tree.
+  async edit(details) {
+    return (await this.ask("edit", details)).facts;
+  }
+
+  async newick() {
+    return (await this.ask("newick")).facts.newick;
+  }
+
   async points() {
     return (await this.ask("points")).arrays.points;
   }
@@ -72,7 +81,10 @@ export function askOverHttp(token) {
       credentials: "omit",
       cache: "no-store",
     });
-    if (!response.ok) throw new Error(`The server answered ${response.status} to "${question}".`);
+    if (!response.ok) {
+      const why = response.status === 400 ? (await response.text()).trim() : "";
+      throw new Error(why || `The server answered ${response.status} to "${question}".`);
+    }
     return response.arrayBuffer();
   };
 }

@@ -4,6 +4,20 @@ import { LocalSource } from "./source_local.js";
 import { RemoteSource, askOverComm } from "./source_remote.js";
 import { inflateBytes, unpack } from "./pack.js";
 
+async function showInCell(root, source, model, select) {
+  const opening = await source.start(null);
+  root.explorer?.dispose();
+  const explorer = new Explorer(root, source, opening, {
+    hash: false, view: model.get("view"), reload: (node) => showInCell(root, source, model, node),
+  });
+  root.explorer = explorer;
+  await explorer.open(select);
+  explorer.onSelect = () => {
+    model.set("selected", explorer.selected === null ? -1 : explorer.selected);
+    model.save_changes();
+  };
+}
+
 export async function renderWidget({ model, el: host }) {
   const shadow = host.attachShadow ? host.attachShadow({ mode: "open" }) : host;
   const style = document.createElement("style");
@@ -15,17 +29,9 @@ export async function renderWidget({ model, el: host }) {
   const sent = model.get("_data");
   const whole = sent && sent.byteLength > 0;
   const source = whole ? new LocalSource(unpack(await inflateBytes(sent))) : new RemoteSource(askOverComm(model));
-  const opening = await source.start(null);
-  const explorer = new Explorer(root, source, opening, { hash: false, view: model.get("view") });
-  root.explorer = explorer;
-  await explorer.open();
-  const share = () => {
-    model.set("selected", explorer.selected === null ? -1 : explorer.selected);
-    model.save_changes();
-  };
-  explorer.onSelect = share;
+  await showInCell(root, source, model);
   model.on("change:selected", () => {
     const node = model.get("selected");
-    if (node >= 0 && node !== explorer.selected) explorer.goTo(node, false);
+    if (node >= 0 && node !== root.explorer.selected) root.explorer.goTo(node, false);
   });
 }

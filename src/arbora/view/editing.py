@@ -1,0 +1,175 @@
+"""Edits of a tree from its page: rename, merge, move, undo, redo, and saving what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from arbora._base.files import write_whole
+from arbora._base.types import PathLike
+from arbora.metrics import dasgupta_cost
+from arbora.similarity import Similarity
+from arbora.tree import Tree
+
+_NEWICK = (".nwk", ".newick", ".tree", ".tre")
+_MOST_STEPS = 200
+_LONGEST_NAME = 300
+
+
+class Editor:
+    """A tree that its page may change, with every state it had.
+
+    Parameters
+    ----------
+    tree : Tree
+    similarity : Similarity, optional
+        Shows what an edit costs: Dasgupta's cost before and after.
+    path : path-like, optional
+        Where `save` writes: ``.npz`` or Newick (``.nwk``). Without it nothing is ever written.
+
+    Attributes
+    ----------
+    tree : Tree
+        As it is now.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> from arbora.view.editing import Editor
+    >>> editor = Editor(Tree.from_newick("((owl,hen),(cod,eel));"))
+    >>> editor.apply({"action": "rename", "node": 4, "name": "birds"})["select"]
+    4
+    >>> editor.tree.label(4), editor.apply({"action": "undo"})["canRedo"]
+    ('birds', True)
+    """
+
+    def __init__(
+        self, tree: Tree, similarity: Similarity | None = None, path: PathLike | None = None
+    ) -> None:
+        self.tree = tree
+        self.similarity = similarity
+        self.path = None if path is None else _checked_path(path)
+        self._past: list[Tree] = []
+        self._future: list[Tree] = []
+        self._costs: dict[int, float] = {}
+        self._first = self._saved = tree
+        self._actions: dict[str, Callable[[Mapping[str, Any]], int | None]] = {
+            "rename": self._rename,
+            "merge": self._merge,
+            "move": self._move,
+            "undo": self._undo,
+            "redo": self._redo,
+            "save": self._save,
+            "state": lambda details: None,
+        }
+
+    def apply(self, details: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a page asks; ValueError where that is impossible.
+
+        ``details["action"]`` is rename (``node``, ``name``), merge (``nodes``, ``name``), move (``node``, ``to``),
+        undo, redo, save, or state. The answer says what can be undone, what the tree costs and which node to select.
+        """
+        action = details.get("action")
+        if not isinstance(action, str) or action not in self._actions:
+            raise ValueError(f"action must be one of {sorted(self._actions)}.")
+        select = self._actions[action](details)
+        return self.state() | {"select": select}
+
+    def state(self) -> dict[str, Any]:
+        """What the page shows about the edits so far."""
+        return {
+            "canUndo": bool(self._past),
+            "canRedo": bool(self._future),
+            "changed": self.tree is not self._saved,
+            "path": None if self.path is None else self.path.name,
+            "cost": self._cost(self.tree),
+            "costBefore": self._cost(self._past[-1] if self._past else self._first),
+            "costFirst": self._cost(self._first),
+        }
+
+    # ---- actions -----------------------------------------------------------------------------------------
+
+    def _rename(self, details: Mapping[str, Any]) -> int:
+        node, name = self._node(details, "node"), details.get("name")
+        if not isinstance(name, str) or len(name) > _LONGEST_NAME:
+            raise ValueError(f"name must be a text of at most {_LONGEST_NAME} characters.")
+        self._become(self.tree.rename({node: name.strip()}))
+        return node
+
+    def _merge(self, details: Mapping[str, Any]) -> int:
+        nodes, name = details.get("nodes"), details.get("name")
+        if not isinstance(nodes, list) or not 2 <= len(nodes) <= 1000:
+            raise ValueError("nodes must be a list of at least two nodes.")
+        if name is not None and (not isinstance(name, str) or len(name) > _LONGEST_NAME):
+            raise ValueError(f"name must be a text of at most {_LONGEST_NAME} characters.")
+        chosen = [self._node({"node": node}, "node") for node in nodes]
+        leaves = [int(leaf) for node in chosen for leaf in self.tree.leaves(node)]
+        self._become(self.tree.merge(chosen, name=name or None))
+        return self._node_over(leaves)
+
+    def _move(self, details: Mapping[str, Any]) -> int:
+        node, to = self._node(details, "node"), self._node(details, "to")
+        leaves = [int(leaf) for leaf in self.tree.leaves(node)]
+        self._become(self.tree.move(node, to))
+        return self._node_over(leaves)
+
+    def _undo(self, details: Mapping[str, Any]) -> None:
+        if not self._past:
+            raise ValueError("There is nothing to undo.")
+        self._future.append(self.tree)
+        self.tree = self._past.pop()
+
+    def _redo(self, details: Mapping[str, Any]) -> None:
+        if not self._future:
+            raise ValueError("There is nothing to redo.")
+        self._past.append(self.tree)
+        self.tree = self._future.pop()
+
+    def _save(self, details: Mapping[str, Any]) -> None:
+        if self.path is None:
+            raise ValueError("There is no file to save to. Open the tree with explore(edit='tree.npz').")
+        if self.path.suffix.lower() in _NEWICK:
+            write_whole(self.path, (self.tree.to_newick() + "\n").encode("utf-8"))
+        else:
+            self.tree.save(self.path)
+        self._saved = self.tree
+
+    # ---- helpers -----------------------------------------------------------------------------------------
+
+    def _become(self, tree: Tree) -> None:
+        self._past = [*self._past[-_MOST_STEPS + 1 :], self.tree]
+        self._future = []
+        self.tree = tree
+
+    def _node(self, details: Mapping[str, Any], key: str) -> int:
+        node = details.get(key)
+        if type(node) is not int or not 0 <= node <= self.tree.root:
+            raise ValueError(f"{key} must be a node of the tree, in [0, {self.tree.root}].")
+        return node
+
+    def _node_over(self, leaves: list[int]) -> int:
+        """The smallest node that holds all of these leaves."""
+        found = leaves[0]
+        for leaf in leaves[1:]:
+            found = int(self.tree.lca(found, leaf))
+        return found
+
+    def _cost(self, tree: Tree) -> float | None:
+        if self.similarity is None:
+            return None
+        # trees do not change, and those in the history stay alive: their identity is theirs alone
+        if id(tree) not in self._costs:
+            alive = {id(one) for one in (*self._past, *self._future, self.tree, self._first)}
+            self._costs = {key: cost for key, cost in self._costs.items() if key in alive}
+            self._costs[id(tree)] = float(dasgupta_cost(tree, self.similarity))
+        return self._costs[id(tree)]
+
+
+def _checked_path(path: PathLike) -> Path:
+    found = Path(path)
+    if found.suffix.lower() not in (".npz", *_NEWICK):
+        raise ValueError(
+            f"edit must be True or the path of an .npz or Newick (.nwk) file. Got {str(path)!r}."
+        )
+    return found

@@ -1,0 +1,197 @@
+"""Edits of a tree from its page."""
+
+import http.client
+import json
+
+import numpy as np
+import pytest
+from view.browser import chromium, explorer, needs_browser, open_page, severe_messages, wait_for
+
+import arbora as ab
+from arbora import Tree
+from arbora.view import explore
+from arbora.view._pack import unpack
+from arbora.view.editing import Editor
+
+NEWICK = "((owl:1,hen:1)birds:2,((cod:1,eel:1)fish:1,ant:2)rest:1);"
+
+
+def groups(tree):
+    """The names below each internal node."""
+    return {
+        frozenset(tree.label(leaf) for leaf in tree.leaves(v)) for v in range(tree.n_leaves, tree.n_nodes)
+    }
+
+
+def test_edits_are_those_of_the_tree_and_can_be_taken_back():
+    tree = Tree.from_newick(NEWICK)
+    editor = Editor(tree)
+    editor.apply({"action": "rename", "node": tree.find("fish"), "name": " sea "})
+    assert editor.tree.find("sea") == tree.find("fish")
+    answer = editor.apply({"action": "move", "node": tree.find("ant"), "to": tree.find("birds")})
+    assert editor.tree.same_topology(tree.move("ant", "birds"))
+    assert answer["select"] == editor.tree.find("ant")
+    answer = editor.apply({"action": "merge", "nodes": [editor.tree.find("birds"), editor.tree.find("sea")]})
+    assert set(editor.tree.leaves(answer["select"])) == set(range(5))
+    for _ in range(3):
+        answer = editor.apply({"action": "undo"})
+    assert editor.tree is tree
+    assert answer["canRedo"]
+    assert not answer["canUndo"]
+    editor.apply({"action": "redo"})
+    assert editor.tree.find("sea")
+    editor.apply({"action": "rename", "node": 0, "name": "eagle owl"})
+    with pytest.raises(ValueError, match="nothing to redo"):
+        editor.apply({"action": "redo"})
+
+
+def test_the_cost_of_an_edit_is_dasguptas():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 0.1, (5, 3)), rng.normal(5, 0.1, (5, 3))])
+    similarity = ab.similarity.cosine(np.abs(X))
+    tree = ab.linkage(X, "average")
+    editor = Editor(tree, similarity)
+    before = editor.apply({"action": "state"})["cost"]
+    assert before == pytest.approx(ab.metrics.dasgupta_cost(tree, similarity))
+    worse = editor.apply({"action": "move", "node": 0, "to": 9})
+    assert worse["costBefore"] == before
+    assert worse["cost"] == pytest.approx(ab.metrics.dasgupta_cost(editor.tree, similarity))
+
+
+@pytest.mark.parametrize("name", ["tree.npz", "tree.nwk"])
+def test_saving_writes_where_it_was_allowed_and_nowhere_else(tmp_path, name):
+    tree = Tree.from_newick(NEWICK)
+    editor = Editor(tree, path=tmp_path / name)
+    editor.apply({"action": "rename", "node": tree.find("fish"), "name": "sea"})
+    assert list(tmp_path.iterdir()) == []
+    assert not editor.apply({"action": "save"})["changed"]
+    path = tmp_path / name
+    saved = Tree.load(path) if name.endswith("npz") else Tree.from_newick(path.read_text())
+    assert saved.find("sea") >= 0
+    with pytest.raises(ValueError, match="no file to save to"):
+        Editor(tree).apply({"action": "save"})
+    with pytest.raises(ValueError, match=r"\.npz or Newick"):
+        Editor(tree, path=tmp_path / "tree.exe")
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {},
+        {"action": "format"},
+        {"action": ["undo"]},
+        {"action": "undo"},
+        {"action": "rename", "node": 99, "name": "x"},
+        {"action": "rename", "node": 0, "name": "x" * 1000},
+        {"action": "rename", "node": 0, "name": 5},
+        {"action": "merge", "nodes": [0]},
+        {"action": "merge", "nodes": "01"},
+        {"action": "move", "node": 8, "to": 0},
+        {"action": "move", "node": True, "to": 0},
+        {"action": "move", "node": 2**70, "to": 0},
+    ],
+)
+def test_impossible_edits_are_refused_and_change_nothing(details):
+    tree = Tree.from_newick(NEWICK)
+    editor = Editor(tree)
+    with pytest.raises(ValueError):
+        editor.apply(details)
+    assert editor.tree is tree
+
+
+def ask(viewer, details, **changed):
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    headers = {"content-type": "application/json", "x-arbora-token": viewer.token, **changed}
+    connection.request("POST", "/api/edit", json.dumps(details), headers)
+    response = connection.getresponse()
+    body = response.read()
+    connection.close()
+    return response.status, body
+
+
+def test_only_a_page_that_was_allowed_to_can_edit():
+    tree = Tree.from_newick(NEWICK)
+    rename = {"action": "rename", "node": 0, "name": "x"}
+    with explore(tree, open_browser=False) as viewer:
+        assert ask(viewer, rename)[0] == 404
+    with explore(tree, open_browser=False, edit=True, classes=list("aabbc")) as viewer:
+        assert ask(viewer, rename, origin="https://evil.example")[0] == 403
+        assert ask(viewer, rename, host="evil.example")[0] == 403
+        assert ask(viewer, rename, **{"x-arbora-token": "guess"})[0] == 403
+        assert ask(viewer, rename, **{"content-type": "text/plain"})[0] == 415
+        assert viewer.tree.label(0) == "owl"
+        status, body = ask(viewer, rename)
+        assert status == 200
+        assert unpack(body)[0]["canUndo"]
+        assert viewer.tree.label(0) == "x"
+
+
+def test_what_cannot_go_together_is_refused():
+    tree = Tree.from_newick(NEWICK)
+    with pytest.raises(ValueError, match="beside a second one"):
+        explore(tree, open_browser=False, edit=True, compare=tree)
+    with pytest.raises(ValueError, match="edit=True"):
+        explore(tree, open_browser=False, similarity=ab.similarity.cosine(np.eye(5)))
+
+
+@needs_browser
+@pytest.mark.browser
+def test_the_page_renames_merges_moves_and_takes_back(tmp_path):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    tree = Tree.from_newick(NEWICK)
+    features = np.random.default_rng(0).normal(size=(5, 3))
+    ready = "document.querySelector('.arbora')?.dataset.ready === 'yes'"
+    path = tmp_path / "tree.nwk"
+    with (
+        explore(tree, open_browser=False, edit=path, features=features, view="dendrogram") as viewer,
+        chromium() as driver,
+    ):
+        open_page(driver, viewer.url)
+        assert "Cost" in driver.find_element("css selector", ".cost").text
+        explorer(driver, f"await e.select({tree.find('fish')})")
+        driver.find_element("css selector", ".card [data-edit=rename]").click()
+        ActionChains(driver).send_keys("sea", Keys.ENTER).perform()
+        wait_for(driver, "document.querySelector('[data-edit=undo]')?.disabled === false")
+        wait_for(driver, ready)
+        assert viewer.tree.find("sea") == tree.find("fish")
+        wait_for(driver, "document.querySelector('.card-title')?.textContent === 'sea'")
+
+        # drag the selected subtree onto another node
+        explorer(driver, f"await e.select({viewer.tree.find('ant')})")
+        spot = explorer(
+            driver,
+            "(() => { const v = e.stage.view, at = (n) => { v.locate(e.store.slot(n)); return [v.sx, v.sy]; };"
+            f"return [at({viewer.tree.find('ant')}), at({viewer.tree.find('birds')})]; }})()",
+        )
+        canvas = driver.find_element("css selector", "canvas.stage")
+        middle = (canvas.size["width"] / 2, canvas.size["height"] / 2)
+        start, end = ([round(p - m) for p, m in zip(place, middle, strict=True)] for place in spot)
+        actions = ActionChains(driver).move_to_element_with_offset(canvas, *start).click_and_hold()
+        actions.move_by_offset(5, 5).move_to_element_with_offset(canvas, *end).release().perform()
+        end_time = 100
+        while groups(viewer.tree) == groups(tree) and end_time:
+            end_time -= 1
+            explorer(driver, "await new Promise((r) => setTimeout(r, 50))")
+        assert frozenset({"owl", "hen", "ant"}) in groups(viewer.tree)
+        wait_for(driver, "document.querySelector('.cost')?.textContent.includes('last edit')")
+
+        driver.find_element("css selector", "[data-edit=undo]").click()
+        wait_for(driver, "document.querySelector('[data-edit=redo]')?.disabled === false")
+        assert groups(viewer.tree) == groups(tree)
+        assert not path.exists()
+        wait_for(driver, ready)
+        driver.find_element("css selector", "[data-edit=save]").click()
+        wait_for(driver, "document.querySelector('.edit-note')?.textContent === 'Saved.'")
+        assert "sea" in path.read_text()
+        assert severe_messages(driver) == []
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_page_without_permission_has_no_tools_to_edit(tmp_path):
+    with chromium() as driver:
+        open_page(driver, Tree.from_newick(NEWICK).to_html(tmp_path / "t.html").as_uri())
+        explorer(driver, "await e.select(6)")
+        assert driver.execute_script("return document.querySelectorAll('[data-edit]').length") == 0
