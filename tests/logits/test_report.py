@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -60,18 +62,41 @@ def test_a_taxonomy_that_agrees_has_no_conflicts(planted):
 
 def test_overconfidence_is_warned_about_with_the_temperature_to_use(planted):
     logits, y, model = planted
-    y = np.where(
-        np.random.default_rng(1).random(len(y)) < 0.3, 0, y
-    )  # wrong more often than the model thinks
-    sharp = ab.L2H(n_bootstraps=0).fit(5 * logits)
+    # wrong more often than the model thinks
+    y = np.where(np.random.default_rng(1).random(len(y)) < 0.3, 0, y)
+    published = {"n_bootstraps": 0, "refine": False}
+    sharp = ab.L2H(**published).fit(5 * logits)
     report = class_report(sharp, 5 * logits, y)
     assert "overconfident" in report.warnings[0] and "temperature=" in report.warnings[0]
     assert report.temperature == pytest.approx(5 * class_report(model, logits, y).temperature, rel=0.01)
-    assert 0 <= report.changed_groups <= 1
-    mended = ab.L2H(n_bootstraps=0, temperature=report.temperature).fit(5 * logits)
-    after = class_report(mended, 5 * logits, y)
+    assert 0 < report.changed_groups <= 1
+    calibrated = ab.L2H(**published, temperature=report.recommended_temperature).fit(5 * logits)
+    after = class_report(calibrated, 5 * logits, y)
     assert after.temperature == pytest.approx(1, abs=0.01)
     assert after.calibration.error < report.calibration.error
+
+
+def test_where_calibrating_changes_no_group_it_is_a_note(planted):
+    logits, y, model = planted
+    report = class_report(model, logits, y)
+    assert report.changed_groups == 0 and not report.warnings
+    assert "do not depend on it" in report.notes[0]
+
+
+def test_the_advice_for_probabilities_with_zeros_can_be_followed_and_helps():
+    rng = np.random.default_rng(0)
+    p = softmax(2 * rng.normal(size=(3000, 6)), axis=1)
+    y = np.array([rng.choice(6, p=row**3 / (row**3).sum()) for row in p])
+    shares = np.array([rng.multinomial(30, row) for row in p]) / 30
+    y[:30] = shares[:30].argmin(axis=1)
+    model = ab.L2H(from_probabilities=True, n_bootstraps=0).fit(shares)
+    report = class_report(model, shares, y)
+    said = " ".join(report.warnings + report.notes)
+    assert "underconfident" in said and "from_probabilities=True, temperature=0." in said
+    followed = ab.L2H(
+        from_probabilities=True, n_bootstraps=0, temperature=report.recommended_temperature
+    ).fit(shares)
+    assert class_report(followed, shares, y).calibration.error < report.calibration.error / 2
 
 
 def test_without_labels_a_saturated_model_is_warned_about(planted):
@@ -85,7 +110,7 @@ def test_report_prints_and_becomes_frames_and_pages(planted, tmp_path):
     logits, y, model = planted
     report = class_report(model, logits, y, taxonomy=SUPERCLASS, max_rows=3)
     assert "Confusable pairs" in str(report) and "dogsled" in str(report)
-    assert report._repr_html_().count("<table>") == 3
+    assert report._repr_html_().count("<table>") == 7
     pytest.importorskip("pandas")
     assert len(report.to_frame("pairs")) == 3
     with pytest.raises(ValueError, match="table must be"):
@@ -99,14 +124,111 @@ def test_bad_arguments_are_refused(planted):
     logits, y, model = planted
     with pytest.raises(TypeError, match="fitted L2H"):
         class_report(ab.L2H(), logits)
-    with pytest.raises(ValueError, match="logits must have shape"):
+    with pytest.raises(ValueError, match="expecting 8 features"):
         class_report(model, logits[:, :3])
     with pytest.raises(ValueError, match="y must lie"):
         class_report(model, logits, y + 1)
-    with pytest.raises(ValueError, match="one entry a class"):
+    with pytest.raises(ValueError, match="one entry per class"):
         class_report(model, logits, taxonomy=["animal"])
     with pytest.raises(ValueError, match="max_rows"):
         class_report(model, logits, max_rows=0)
+
+
+@pytest.mark.parametrize("taxonomy", ["animal", {"husky"}, 3, [["a"], "b"] * 4])
+def test_what_is_no_taxonomy_is_refused(planted, taxonomy):
+    logits, _, model = planted
+    with pytest.raises(TypeError, match="taxonomy must"):
+        class_report(model, logits, taxonomy=taxonomy)
+
+
+def test_a_taxonomy_by_name_equals_the_list(planted):
+    logits, y, model = planted
+    by_name = dict(zip(reversed(NAMES), reversed(SUPERCLASS)))
+    one, other = (class_report(model, logits, y, taxonomy=given) for given in (by_name, SUPERCLASS))
+    assert one.conflicts == other.conflicts and one.conflicts
+    with pytest.raises(ValueError, match="no entry for 'husky'"):
+        class_report(model, logits, taxonomy=dict.fromkeys(NAMES[1:], "x"))
+    with pytest.raises(ValueError, match="no class called 'tiger'"):
+        class_report(model, logits, taxonomy={**by_name, "tiger": "animal"})
+
+
+def test_true_classes_by_name(planted):
+    logits, y, model = planted
+    named = class_report(model, logits, [NAMES[c] for c in y])
+    assert np.array_equal(named.confusion, class_report(model, logits, y).confusion)
+
+
+def test_figures_equal_their_definitions(planted):
+    logits, y, model = planted
+    report = class_report(model, logits, y)
+    own = logits.argmax(axis=1)
+    assert report.calibration.accuracy == pytest.approx((own == y).mean())
+    for v in range(report.tree.n_nodes):
+        leaves = report.tree.leaves(v)
+        inside = np.isin(own, leaves)
+        assert report.nodes.precision[v] == pytest.approx(np.isin(y, leaves)[inside].mean())
+    confusion = next(section for section in report.sections() if section.name == "confusion")
+    assert confusion.names == [NAMES[c] for c in report.tree.leaf_order]
+    assert confusion.matrix.sum() == len(y) and np.trace(confusion.matrix) == (own == y).sum()
+
+
+@pytest.mark.parametrize("kind", ["path", "batches", "half"])
+def test_reports_read_whatever_fit_reads(planted, kind, tmp_path):
+    logits, y, model = planted
+    np.save(tmp_path / "x.npy", logits)
+    source = {
+        "path": tmp_path / "x.npy",
+        "batches": (part for part in np.array_split(logits, 7)),
+        "half": logits.astype(np.float16),
+    }[kind]
+    whole, found = class_report(model, logits, y), class_report(model, source, y)
+    assert np.allclose(found.pairs[0]["probability"], whole.pairs[0]["probability"], atol=1e-3)
+    assert np.abs(found.confusion - whole.confusion).sum() < 10
+    with pytest.raises(ValueError, match="one class per point, 4000"):
+        class_report(model, logits, y[:-1])
+
+
+def test_the_report_as_data_is_json_and_markdown(planted):
+    logits, y, model = planted
+    report = class_report(model, logits, y, taxonomy=SUPERCLASS)
+    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    names = [section["name"] for section in found["sections"]]
+    assert names == ["summary", "calibration", "pairs", "conflicts", "spurious", "nodes", "confusion"]
+    for section in report.sections():
+        assert all(list(row) == list(section.columns) for row in section.rows)
+        # every column is explained
+        assert all(meaning for key, meaning in section.columns.items() if key != "value")
+    text = report.to_markdown()
+    assert "## Confusable pairs" in text and "| husky |" in text and "- `kin`: of the classes" in text
+
+
+def test_names_in_reports_are_escaped(planted):
+    logits, _, _ = planted
+    names = ["<script>alert(1)</script>", "a|b", *NAMES[2:]]
+    report = class_report(ab.L2H(n_bootstraps=0, class_names=names).fit(logits), logits)
+    assert "<script>" not in report._repr_html_() and "&lt;script&gt;" in report._repr_html_()
+    assert "a\\|b" in report.to_markdown()
+
+
+def test_counts_are_numbers_not_categories(planted):
+    logits, _, model = planted
+    assert all(isinstance(value, float) for value in class_report(model, logits).columns["predicted points"])
+
+
+def test_inner_nodes_are_named_after_the_taxa_they_match(planted):
+    logits, _, model = planted
+    taxonomy = ["dog", "dog", "cat", "cat", "sled", "road", "road", "road"]
+    tree = class_report(model, logits, taxonomy=taxonomy).tree
+    assert tree.name[tree.lca(0, 1)] == "dog" and tree.name[tree.lca(5, 7)] == "road"
+    # the whole tree is no taxon
+    assert tree.name[tree.root] == ""
+
+
+def test_pairs_nearer_than_kin_are_not_called_spurious(planted):
+    logits, _, model = planted
+    report = class_report(model, logits, taxonomy=["a", "a", "b", "b", "c", "d", "d", "d"])
+    for row in report.spurious:
+        assert row["probability"] > row["kin_probability"] and row["kin"] not in (row["a"], row["b"])
 
 
 def test_taxa_of_one_name_in_different_places_stay_apart():

@@ -73,6 +73,12 @@ class ArrayRows:
         part.array = self.array[start:stop]
         return part
 
+    def take(self, points: Ints) -> ArrayRows:
+        """Some of the rows, copied."""
+        part = copy(self)
+        part.array = self.array[points]
+        return part
+
     # ---- kernels -------------------------------------------------------------------------------------
 
     @property

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arbora._base.types import Floats, Ints
 from arbora.tree import Tree
 
+# Superclass of a class, or the names from the root down to it.
+Entry: TypeAlias = str | int | Sequence[str]
+Taxonomy: TypeAlias = Tree | Sequence[Entry] | Mapping[str, Entry]
 
-def taxonomy_tree(taxonomy: Any, n_classes: int) -> Tree:
+_LEAST_OVERLAP = 0.5
+
+
+def taxonomy_tree(taxonomy: Taxonomy, n_classes: int, class_names: Sequence[str] | None = None) -> Tree:
     """Tree over the classes from a taxonomy in any usual form.
 
     Parameters
     ----------
-    taxonomy : Tree, sequence of labels, or sequence of paths
+    taxonomy : Tree, sequence of labels, sequence of paths, or mapping of either by class name
         A tree over the same classes; the superclass of each class; or, for each class, the names from the root down to
-        it (as WordNet's hypernym paths; the class itself may come last).
+        it (as WordNet's hypernym paths; the class itself may come last). A mapping must have every class.
     n_classes : int
+    class_names : sequence of str, optional
+        What the keys of a mapping are; by default the numbers of the classes.
 
     Examples
     --------
@@ -28,17 +36,22 @@ def taxonomy_tree(taxonomy: Any, n_classes: int) -> Tree:
     '((0,1)pet,(2)farm);'
     >>> taxonomy_tree([["thing", "animal", "ant"], ["thing", "animal", "bee"], ["thing", "tool", "saw"]], 3).to_newick()
     '((0,1)animal,(2)tool)thing;'
+    >>> taxonomy_tree({"cow": "farm", "cat": "pet"}, 2, ["cat", "cow"]).to_newick()
+    '((0)pet,(1)farm);'
     """
     if isinstance(taxonomy, Tree):
         if taxonomy.n_leaves != n_classes:
-            raise ValueError(f"taxonomy must have one leaf a class, {n_classes}. Got {taxonomy.n_leaves}.")
+            raise ValueError(f"taxonomy must have one leaf per class, {n_classes}. Got {taxonomy.n_leaves}.")
         return taxonomy
-    entries = list(taxonomy)
-    if len(entries) != n_classes:
-        raise ValueError(f"taxonomy must have one entry a class, {n_classes}. Got {len(entries)}.")
-    if all(isinstance(entry, (str, int, np.integer, np.str_)) for entry in entries):
+    entries = _entries(taxonomy, n_classes, class_names)
+    if all(isinstance(entry, (str, int, np.integer)) for entry in entries):
         return _tree_of_paths([("", str(entry)) for entry in entries], n_classes)
-    paths = [tuple(str(name) for name in entry) for entry in entries]
+    for number, entry in enumerate(entries):
+        if isinstance(entry, (str, int)) or not isinstance(entry, (Sequence, np.ndarray)):
+            raise TypeError(
+                f"taxonomy must give all classes a label, or all a path. Class {number} has {entry!r:.60}."
+            )
+    paths = [tuple(str(name) for name in entry) for entry in entries if not isinstance(entry, int)]
     if any(len(path) == 0 for path in paths):
         raise ValueError(
             f"taxonomy must give every class a path. Class {[len(p) for p in paths].index(0)} has none."
@@ -46,6 +59,64 @@ def taxonomy_tree(taxonomy: Any, n_classes: int) -> Tree:
     if len({path[0] for path in paths}) > 1:
         paths = [("", *path) for path in paths]
     return _tree_of_paths(_without_the_class(paths), n_classes)
+
+
+def _entries(
+    taxonomy: Sequence[Entry] | Mapping[str, Entry], n_classes: int, class_names: Sequence[str] | None
+) -> list[Entry]:
+    if isinstance(taxonomy, Mapping):
+        names = [str(c) for c in range(n_classes)] if class_names is None else list(class_names)
+        given = {str(name): entry for name, entry in taxonomy.items()}
+        missing = [name for name in names if name not in given]
+        unknown = sorted(given.keys() - set(names))
+        if missing or unknown:
+            words = [f"no entry for {', '.join(map(repr, missing[:5]))}"] if missing else []
+            words += [f"no class called {', '.join(map(repr, unknown[:5]))}"] if unknown else []
+            raise ValueError(f"taxonomy must map every class by its name: there is {' and '.join(words)}.")
+        return [given[name] for name in names]
+    if isinstance(taxonomy, (str, bytes)) or not isinstance(taxonomy, (Sequence, np.ndarray)):
+        raise TypeError(
+            "taxonomy must be a Tree, one entry per class, or a mapping from class names. "
+            f"Got {type(taxonomy).__name__}."
+        )
+    if len(taxonomy) != n_classes:
+        raise ValueError(f"taxonomy must have one entry per class, {n_classes}. Got {len(taxonomy)}.")
+    return list(taxonomy)
+
+
+def name_nodes(tree: Tree, taxonomy: Tree) -> Tree:
+    """Name the inner nodes of a tree of classes that match a taxon: each the other's best, and half their union shared.
+
+    >>> from arbora import Tree
+    >>> tree = Tree.from_newick("((cat,dog),(car,bus));")
+    >>> name_nodes(tree, taxonomy_tree(["pet", "pet", "vehicle", "vehicle"], 4)).to_newick()
+    '((cat,dog)pet,(car,bus)vehicle);'
+    """
+    n = tree.n_leaves
+    taxa = [v for v in range(n, taxonomy.n_nodes) if taxonomy.name is not None and str(taxonomy.name[v])]
+    if not taxa:
+        return tree
+    own, other = _members(tree, list(range(n, tree.n_nodes))), _members(taxonomy, taxa)
+    shared = own @ other.T
+    union = own.sum(axis=1)[:, None] + other.sum(axis=1)[None, :] - shared
+    overlap = shared / union
+    names = [tree.label(leaf) for leaf in range(n)] + [""] * tree.n_internal
+    if tree.name is not None:
+        names = [str(name) for name in tree.name]
+    for k, taxon in enumerate(taxa):
+        node = int(overlap[:, k].argmax())
+        is_best = overlap[node, k] >= max(_LEAST_OVERLAP, overlap[node].max())
+        if is_best and not names[n + node]:
+            names[n + node] = str(taxonomy.name[taxon])  # type: ignore[index]
+    return tree.replace(name=names)
+
+
+def _members(tree: Tree, nodes: list[int]) -> Floats:
+    """Which leaves are below which of the nodes: float64[n_nodes, n_leaves] of 0 and 1."""
+    out = np.zeros((len(nodes), tree.n_leaves))
+    for row, v in enumerate(nodes):
+        out[row, tree.leaves(v)] = 1
+    return out
 
 
 def _without_the_class(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -80,20 +151,20 @@ class Placement:
         self.tree = taxonomy
         self.depth = taxonomy.depths
 
-    def meet(self, classes: Sequence[int] | NDArray[np.int64]) -> int:
+    def meet(self, classes: Sequence[int] | Ints) -> int:
         """Lowest node above all the classes."""
         start = self.tree.leaf_start[np.asarray(classes)]
         leaves = self.tree.leaf_order[[start.min(), start.max()]]
         return int(self.tree.lca(int(leaves[0]), int(leaves[1])))
 
-    def nearest_elsewhere(self, classes: Sequence[int] | NDArray[np.int64]) -> int:
+    def nearest_elsewhere(self, classes: Sequence[int] | Ints) -> int:
         """Depth of the lowest node above the classes that has other classes below it too."""
         node = self.meet(classes)
         while node != self.tree.root and self.tree.sizes[node] <= len(classes):
             node = int(self.tree.parent[node])
         return int(self.depth[node])
 
-    def distance(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:
+    def distance(self, a: Ints, b: Ints) -> Floats:
         """Of pairs of classes: 0 for siblings, 1 where they meet only at the root."""
         meet = self.depth[self.tree.lca(a, b)]
         reach = np.minimum(self.depth[a], self.depth[b]) - 1
