@@ -139,7 +139,7 @@ def run_quality(quick):
             model, spent, _ = timed(lambda X=X, seed=seed: ab.GHHC(random_state=seed).fit(X))
             scores.append(dendrogram_purity(model.tree_, y))
             untrained.append(dendrogram_purity(ab.GHHC(max_steps=0, random_state=seed).fit(X).tree_, y))
-            similarity = ab.similarity.knn(edge_of_ball(X), n_neighbors=15)
+            similarity = ab.similarity.knn(edge_of_ball(X), n_neighbors=15, metric="euclidean")
             refined.append(dendrogram_purity(ab.refine(model.tree_, similarity, random_state=seed), y))
             cpu.append(spent)
         print(
@@ -174,7 +174,7 @@ def run_aloi(quick):
         print(f"    seed {seed}, {name}: {entry['dendrogram_purity'][-1]:.4f}, {cpu:.1f} CPU-s", flush=True)
         return tree
 
-    similarity = ab.similarity.knn(X, n_neighbors=15)
+    similarity = ab.similarity.knn(X, n_neighbors=15, metric="euclidean")
     for seed in seeds:
         for n_internal in (1000, 4000, 8000):
             name = f"gHHC, {n_internal} nodes"
@@ -213,7 +213,9 @@ def run_covtype(quick):
         run["without_steps"] = dendrogram_purity(start.restrict(judged), y)
 
         def refined(X=sample, tree=model.tree_, s=seed):
-            graph = ab.similarity.knn(edge_of_ball(X).astype(np.float32), n_neighbors=15, n_jobs=-1)
+            graph = ab.similarity.knn(
+                edge_of_ball(X).astype(np.float32), n_neighbors=15, metric="euclidean", n_jobs=-1
+            )
             return ab.refine(tree, graph, random_state=s)
 
         better, _, run["refine_seconds"] = timed(refined)

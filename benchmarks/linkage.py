@@ -110,7 +110,7 @@ def neighbor_task(n, library, k=15):
         from arbora.similarity._neighbors import NeighborIndex
 
         def search(rows):
-            return NeighborIndex(rows, centered=True, seed=0, n_jobs=2).neighbors(k, 2)[0]
+            return NeighborIndex(rows, centered=True, seed=0, n_threads=2).neighbors(k, 2)[0]
 
         search(X[:25_000])
     else:
@@ -135,8 +135,8 @@ def pipeline_task(n, library):
     import arbora as ab
 
     X, group = mixture(n)
-    ab.linkage(ab.similarity.knn(X[:25_000], n_jobs=2))
-    tree, cpu, wall = timed(lambda: ab.linkage(ab.similarity.knn(X, n_jobs=2)))
+    ab.linkage(ab.similarity.knn(X[:25_000], 15, "euclidean", n_jobs=2))
+    tree, cpu, wall = timed(lambda: ab.linkage(ab.similarity.knn(X, 15, "euclidean", n_jobs=2)))
     return cpu, wall, {"purity": ab.metrics.dendrogram_purity(tree, group)}
 
 

@@ -182,7 +182,10 @@ def compare_purity(quick):
 def compile_kernels():
     """Small runs of the same calls, so that the clocks below see only the search."""
     X = np.random.default_rng(0).normal(size=(40, 3))
-    cosine, graph = ab.similarity.cosine(X), ab.similarity.graph(ab.similarity.knn(X).csr.astype(np.float64))
+    cosine, graph = (
+        ab.similarity.cosine(X),
+        ab.similarity.graph(ab.similarity.knn(X, 15, "euclidean").csr.astype(np.float64)),
+    )
     for similarity, objective in ((cosine, "dasgupta"), (graph, "dasgupta"), (graph, "tsd")):
         ab.refine(
             ab.linkage(similarity, "average"),

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 import arbora as ab
 
 X, y = load_digits(return_X_y=True)
-graph = ab.similarity.knn(X, n_neighbors=15)
+graph = ab.similarity.knn(X, n_neighbors=15, metric="euclidean")
 trees = {
     method: ab.Tree.from_linkage(linkage(X, method)) for method in ("single", "complete", "average", "ward")
 }

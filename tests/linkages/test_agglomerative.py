@@ -1,9 +1,14 @@
 """`ab.linkage` against SciPy, and what it refuses."""
 
+import _thread
+import threading
+import time
+
 import data_sets
 import fastcluster
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.cluster.hierarchy as sch
 import scipy.sparse as sp
@@ -147,3 +152,86 @@ def test_linkage_rows_of_hyphc(name):
     for method, cost in rows.items():
         twice = 2 * ab.metrics.dasgupta_cost(ab.linkage(similarity, method), similarity)
         assert round(twice / unit, 3) == cost
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-305, 1e-200, 1e155, 1e307])
+def test_values_of_any_size_are_linked_alike(method, scale):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(20, 3))
+    plain, scaled = ab.linkage(X, method), ab.linkage(X * scale, method)
+    assert scaled.same_topology(plain)
+    np.testing.assert_allclose(scaled.height, plain.height * scale, rtol=1e-3)
+    D = pdist(X)
+    plain, scaled = (ab.linkage(d, method, metric="precomputed") for d in (D, D * (scale / 4)))
+    assert scaled.same_topology(plain)
+
+
+def test_a_metric_is_honored_or_refused():
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    for data in (ab.similarity.cosine(X), ab.similarity.knn(X, 3), sp.eye_array(4, format="csr")):
+        for options in ({"metric": "cosine"}, {"kind": "vectors"}, {"metric": "precomputed"}):
+            with pytest.raises(ValueError, match="Similarities and graphs have none"):
+                ab.linkage(data, **options)
+    with pytest.raises(ValueError, match="distances and have no metric"):
+        ab.linkage(pdist(X), metric="cosine", kind="distances")
+    with pytest.raises(ValueError, match='metric="precomputed" for condensed'):
+        ab.linkage(pdist(X))
+
+
+def test_names_come_with_frames_networks_and_similarities():
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    names = ["a", "b", "c", "d"]
+    frame = pd.DataFrame(X, index=names)
+    D = pd.DataFrame(squareform(pdist(X)), index=names, columns=names)
+    network = nx.Graph([("a", "b"), ("b", "c"), ("c", "d")])
+    for tree in (
+        ab.linkage(frame),
+        ab.linkage(frame, "ward"),
+        ab.linkage(D, metric="precomputed"),
+        ab.linkage(ab.similarity.knn(frame, 2)),
+        ab.linkage(ab.similarity.cosine(frame)),
+        ab.linkage(network),
+        ab.bisecting_kmeans(frame, random_state=0),
+        ab.linkages.birch(frame),
+        ab.linkages.louvain(network, random_state=0),
+        ab.linkages.graph_linkage(network, "paris"),
+    ):
+        assert list(tree.name[:4]) == names
+    assert ab.linkage(X).name is None
+
+
+def test_ctrl_c_is_answered_at_once(monkeypatch):
+    began = threading.Event()
+
+    def slow(*arguments, **options):
+        began.set()
+        time.sleep(5)
+
+    def press():
+        began.wait(5)
+        _thread.interrupt_main()
+
+    monkeypatch.setattr(fastcluster, "linkage", slow)
+    threading.Thread(target=press, daemon=True).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        ab.linkage(np.random.default_rng(0).normal(size=(20, 2)))
+    assert time.perf_counter() - start < 2
+
+
+def test_the_callers_distances_and_vectors_stay_as_they_are():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    D = squareform(pdist(X))
+    for data, options in ((X, {}), (D, {"metric": "precomputed"}), (pdist(X), {"kind": "distances"})):
+        before = data.copy()
+        data.flags.writeable = False
+        for method in METHODS:
+            ab.linkage(data, method, **options)
+        np.testing.assert_array_equal(data, before)
+
+
+def test_masks_and_imaginary_parts_are_refused():
+    with pytest.raises(ValueError, match="masked"):
+        ab.linkage(np.ma.masked_array([[0.0], [1.0], [2.0]], [[False], [True], [False]]))
+    with pytest.raises(ValueError, match="real numbers"):
+        ab.linkage(np.array([[1j], [2j]]))

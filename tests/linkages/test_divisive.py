@@ -94,7 +94,6 @@ def test_smallest_inputs():
     ("call", "message"),
     [
         (lambda: ab.hierarchical_kmeans([[0.0]], 1), "branching must"),
-        (lambda: ab.hierarchical_kmeans([[0.0]], 2.5), "branching must"),
         (lambda: ab.bisecting_kmeans([[0.0]], min_size=0), "min_size must"),
         (lambda: ab.bisecting_kmeans([[0.0]], n_init=0), "n_init must"),
         (lambda: ab.bisecting_kmeans([[np.nan]]), "NaN"),

@@ -178,3 +178,32 @@ def test_average_linkage_of_real_graphs_costs_what_scikit_networks_does(name):
     rows = Paris(weights="uniform", reorder=False).fit_predict(sp.csr_matrix(graph.csr))
     theirs = ab.metrics.dasgupta_cost(ab.Tree.from_merges(rows[:, :2].astype(int), graph.n_points), graph)
     assert ours == pytest.approx(theirs, rel=0.03)  # its float32 similarities make more ties than there are
+
+
+@pytest.mark.parametrize("method", ["average", "single", "complete", "paris"])
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-170, 1e-100, 1e140])
+def test_weights_of_any_size_are_linked_alike(method, scale):
+    W = np.kron(np.eye(3), np.ones((4, 4)) - np.eye(4)) * scale
+    W[3, 4] = W[4, 3] = W[7, 8] = W[8, 7] = scale
+    tree = graph_linkage(ab.similarity.graph(sp.csr_array(W)), method)
+    assert tree.same_topology(graph_linkage(ab.similarity.graph(sp.csr_array(W / scale)), method))
+    assert np.isfinite(tree.height).all()
+
+
+def test_weights_a_hundred_orders_of_magnitude_apart_are_linked():
+    graph = ab.similarity.graph(([0, 2, 4, 1], [1, 3, 5, 2], [1.0, 1e-170, 1e-300, 1e-320]))
+    for method in ("average", "single", "complete", "paris"):
+        tree = graph_linkage(graph, method)
+        assert tree.n_leaves == 6 and np.isfinite(tree.height).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_weights_that_are_no_similarities_are_refused_instead_of_looping(bad):
+    csr = sp.csr_array(np.array([[0.0, bad, 0.0], [bad, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    with pytest.raises(ValueError, match="weights"):
+        graph_linkage(ab.similarity.GraphSimilarity(csr))
+
+
+def test_a_similarity_without_edges_is_refused():
+    with pytest.raises(TypeError, match="no sparse form"):
+        graph_linkage(ab.similarity.cosine(np.eye(3)))

@@ -42,7 +42,10 @@ def test_median_scale():
     assert ab.similarity.gaussian(X).scale == pytest.approx(np.median(pdist(X)))
     large = np.random.default_rng(2).normal(size=(2000, 3))
     assert ab.similarity.gaussian(large).scale == pytest.approx(np.median(pdist(large)), rel=0.02)
-    assert ab.similarity.gaussian(large).scale == ab.similarity.gaussian(large).scale
+    assert (
+        ab.similarity.gaussian(large, random_state=0).scale
+        == ab.similarity.gaussian(large, random_state=0).scale
+    )
     assert ab.similarity.gaussian(np.ones((5, 2))).scale == 1.0
     assert ab.similarity.gaussian([[3.0]]).total == 0.0
 
@@ -56,3 +59,25 @@ def test_a_bad_scale_is_refused(scale):
 def test_bad_vectors_are_refused():
     with pytest.raises(ValueError, match="NaN"):
         ab.similarity.gaussian([[0.0], [np.nan]])
+
+
+@pytest.mark.parametrize("far", [1e8, 1e10, 1e150, 1e160])
+def test_one_point_far_away_changes_nothing_between_the_others(far):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    X[0, 0] = far
+    sim = module_function(X, scale=1.0)
+    i, j = np.triu_indices(20, 1)
+    pairs = sim.pairs(i, j)
+    assert np.isfinite(pairs).all()
+    assert sim.total == pytest.approx(pairs.sum(), rel=1e-12)
+    assert sim.cross(ab.linkage(X[:, ::-1] * 1e-100)).sum() == pytest.approx(pairs.sum(), rel=1e-12)
+    np.testing.assert_allclose(pairs[i > 0], module_function(X[1:], scale=1.0).pairs(*np.triu_indices(19, 1)))
+
+
+def test_values_too_large_for_the_scale_are_refused_in_words():
+    assert module_function([[1.7e308], [-1.7e308]], scale=1.0).total == 0
+    with pytest.raises(ValueError, match="Divide X by a constant"):
+        module_function([[1.0], [2.0]], scale=1e-310)
+    large = module_function(np.array([[1.0], [2.0], [4.0]]) * 1e300)
+    np.testing.assert_allclose(large.rows([0]), module_function([[1.0], [2.0], [4.0]]).rows([0]))
+    assert module_function([[0.0], [1.0]], scale=1e300).pairs(0, 1) == 1.0

@@ -39,6 +39,37 @@ def as_vectors(data: Any, *, argument: str = "X", dtype: DTypeLike | None = np.f
     return array
 
 
+def as_sparse(data: Any, *, argument: str = "X") -> Any:
+    """A CSR copy of a sparse matrix in any format, of finite real numbers: float32 where it was, otherwise float64."""
+    import scipy.sparse as sp
+
+    if data.ndim != 2 or 0 in data.shape:
+        raise ValueError(f"{argument} must be a matrix and must not be empty. Got shape {data.shape}.")
+    if data.dtype.kind == "c":
+        raise ValueError(
+            f"{argument} must hold real numbers. Complex data not supported: dtype {data.dtype}."
+        )
+    if data.dtype.kind not in _NUMBERS:
+        raise TypeError(f"{argument} must hold real numbers. Got dtype {data.dtype}.")
+    dtype = np.float32 if data.dtype == np.float32 else np.float64
+    rows = sp.csr_array(data.tocsr(), dtype=dtype, copy=True)
+    with np.errstate(over="ignore"):
+        rows.sum_duplicates()
+    rows.sort_indices()
+    # half the memory, and what compiled code elsewhere expects
+    if max(*rows.shape, rows.nnz) < 2**31:
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    is_finite = np.isfinite(rows.data)
+    if not is_finite.all():
+        place = int(np.argmin(is_finite))
+        row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+        raise ValueError(
+            f"{argument} must be finite. It holds {int((~is_finite).sum()):,} NaN or infinite values, the first in "
+            f"row {row}, column {int(rows.indices[place])} (counted from 0). Remove or impute them."
+        )
+    return rows
+
+
 def as_matrix(data: Any, *, argument: str = "X") -> Matrix:
     """A matrix of real numbers with the names of its rows and columns, where it has them; not yet checked for NaN."""
     frame = _frame(data, argument)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import os
+import threading
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from arbora._base.params import check_whole
+
+Result = TypeVar("Result")
+_SECONDS_BETWEEN_SIGNALS = 0.1
 
 
 def count_cores() -> int:
@@ -67,3 +73,31 @@ def limited_threads(n_jobs: int | None) -> Iterator[int]:
             yield n_threads
     finally:
         numba.set_num_threads(before)
+
+
+def in_background(work: Callable[[], Result]) -> Result:
+    """Do work that a library does in one uninterruptible call, so that Ctrl-C is answered at once.
+
+    The main thread waits for it and can be interrupted; the library then finishes in the background, its result
+    unused. Elsewhere than in the main thread, which alone receives signals, the work is simply done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    results: list[Result] = []
+    problems: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        # whatever it is, the caller gets it
+        except BaseException as problem:
+            problems.append(problem)
+
+    # the caller's settings, such as numpy.errstate, hold in the thread too
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_SECONDS_BETWEEN_SIGNALS)
+    if problems:
+        raise problems[0]
+    return results[0]

@@ -91,7 +91,8 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
             rank = graph.label[graph.half[half ^ 1].end]
             if key == graph.half[half].key and rank == graph.half[half].rank:
                 return half
-        pop(graph, cluster)  # one call: each one is compiled anew into this loop
+        # one call: each one is compiled into this loop separately
+        pop(graph, cluster)
         if key < 0:
             drop_edge(graph, half >> 1)
             degree[cluster] -= 1
@@ -212,7 +213,8 @@ def follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, par
         # `nearest` further back on the chain means a tie, up to rounding, all along: merge with the last one
         closeness = graph.weight[find_edge(graph, tip, last)]
         if method == AVERAGE:
-            closeness /= mass[tip] * mass[last]
+            # one after the other: the product of two small masses may be 0
+            closeness = closeness / mass[tip] / mass[last]
         one, other = graph.label[tip], graph.label[last]
         parts[0, n_merges], parts[1, n_merges] = (one, other) if one < other else (other, one)
         similarity[n_merges] = closeness

@@ -2,63 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from arbora._base.arrays import check_finite, is_dataset
+from arbora._base.arrays import as_matrix, as_vectors, is_dataset
 from arbora._base.memory import refuse_if_too_large
+from arbora._base.params import check_choice
+from arbora._base.threads import in_background
+from arbora._base.types import Floats
 from arbora.linkages.graph import GRAPH_METHODS, graph_linkage
-from arbora.similarity import GraphSimilarity, Similarity
-from arbora.similarity.features import checked_vectors
-from arbora.similarity.graph import graph as graph_similarity
+from arbora.similarity import Similarity
+from arbora.similarity.graph import graph, is_network
+from arbora.similarity.inputs import condensed_distances
 from arbora.tree import Tree
 
+Method: TypeAlias = Literal[
+    "single", "average", "complete", "weighted", "centroid", "median", "ward", "paris"
+]
+Kind: TypeAlias = Literal["auto", "vectors", "distances"]
 METHODS = ("single", "average", "complete", "weighted", "centroid", "median", "ward")
 KINDS = ("auto", "vectors", "distances")
 # what an array read from a file was said to be
-_KIND_OF_DATASET = {"vectors": "vectors", "distances": "distances"}
-_WITHOUT_MATRIX = ("single", "centroid", "median", "ward")  # fastcluster works on the vectors themselves
+_KIND_OF_DATASET: dict[str, Kind] = {"vectors": "vectors", "distances": "distances"}
+# fastcluster works on the vectors themselves
+_WITHOUT_MATRIX = ("single", "centroid", "median", "ward")
 _EUCLIDEAN_ONLY = ("centroid", "median", "ward")
+# metrics that grow as the vectors do: others are left to themselves
+_PROPORTIONAL = ("euclidean", "cityblock", "chebyshev", "minkowski")
+# exponents of values whose squares and sums neither overflow nor vanish
+_SAFE_EXPONENT = 400
+# distances and fastcluster's copy of them
+_BYTES_PER_PAIR = 16
 _INSTEAD = (
     "Use arbora.cluster(X) or arbora.linkage(arbora.similarity.knn(X)), which need memory proportional to n; "
     "for vectors also method='ward' or 'single'."
 )
 
 
-def linkage(data: Any, method: str = "average", *, metric: str = "euclidean", kind: str = "auto") -> Tree:
+def linkage(data: Any, method: Method = "average", *, metric: str | None = None, kind: Kind = "auto") -> Tree:
     """Agglomerative clustering: merge the two closest clusters until one is left.
 
     Parameters
     ----------
-    data : array of vectors, similarity, sparse adjacency or networkx graph
+    data : array or data frame of vectors, similarity, sparse adjacency, networkx graph or tuple of edges
         - An array of shape (n, d) holds vectors. A symmetric square array is refused, as it may be meant as
-          similarities or as distances: say which with `similarity.dense(S)`, ``kind="distances"`` or
+          similarities or as distances: say which with `similarity.dense(S)`, ``metric="precomputed"`` or
           ``kind="vectors"``.
-        - A similarity from `arbora.similarity`. A graph (also a square sparse matrix or a networkx graph) is
-          agglomerated without filling in absent edges, see `arbora.linkages.graph_linkage`. Any other is
-          turned into distances ``c - similarity``, c the largest similarity but at least 1 (so 1 - S where
+        - A similarity from `arbora.similarity`, or your own. A graph (also a square sparse matrix or a networkx
+          graph) is agglomerated without filling in absent edges, see `arbora.linkages.graph_linkage`. Any other
+          is turned into distances ``c - similarity``, c the largest similarity but at least 1 (so 1 - S where
           S <= 1, as in HypHC's tables); Ward, centroid and median linkage take these for Euclidean distances.
     method : {"average", "single", "complete", "weighted", "centroid", "median", "ward", "paris"}
         How close two clusters are. For graphs: "average", "single", "complete" or "paris" (by degrees).
-    metric : str
-        Distance of vectors: "euclidean", "cosine" or another of `scipy.spatial.distance.pdist`. Centroid,
-        median and Ward linkage need "euclidean".
+    metric : str, optional
+        Distance of vectors: "euclidean" (the default), "cosine" or another of `scipy.spatial.distance.pdist`.
+        Centroid, median and Ward linkage need "euclidean". "precomputed": `data` holds distances, as with
+        ``kind="distances"``. Refused for similarities and graphs, which have no metric.
     kind : {"auto", "vectors", "distances"}
         What an array holds. "distances": a square matrix, or SciPy's condensed form.
 
     Returns
     -------
     tree : Tree
-        Binary, with heights: distances as in SciPy, or 1 / similarity for a graph.
+        Binary, with heights: distances as in SciPy, or 1 / similarity for a graph. Leaves have the names that came
+        with the data: the index of a data frame, the nodes of a networkx graph, the names of a similarity.
 
     Raises
     ------
     TooLargeError
-        When the n (n - 1) / 2 distances would not fit into memory. Vectors with method "single", "centroid",
-        "median" or "ward" need none.
+        When the n (n - 1) / 2 distances would not fit into memory, twice. Vectors with method "single",
+        "centroid", "median" or "ward" need none.
+
+    Notes
+    -----
+    Ctrl-C is answered at once; fastcluster then finishes in the background, and its memory is freed only then.
 
     Examples
     --------
@@ -69,92 +88,146 @@ def linkage(data: Any, method: str = "average", *, metric: str = "euclidean", ki
     >>> ab.linkage(ab.similarity.dense(S), "single").height[3:].round(6)
     array([0.1, 0.6])
     """
-    _check_names(method, kind)
+    check_choice(method, "method", (*METHODS, "paris"))
+    check_choice(kind, "kind", KINDS)
     if is_dataset(data):
         tree = linkage(data.as_input(), method, metric=metric, kind=_KIND_OF_DATASET.get(data.kind, kind))
-        return tree if data.names is None else tree.replace(name=data.names)
-    if kind == "distances":
-        return _from_distances(_condensed_of_distances(data), method)
-    if sp.issparse(data) or (hasattr(data, "adj") and hasattr(data, "is_directed")):
-        data = _graph_of(data)
-    if isinstance(data, Similarity) and data.csr is not None:
-        return graph_linkage(data, method)
+        return _named(tree, data.names)
+    similarity = _similarity_of(data)
+    if similarity is not None:
+        _refuse_metric(metric, kind)
+        return _named(_from_similarity(similarity, method), similarity.names)
     if method == "paris":
         raise ValueError(
             'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'
         )
+    if kind == "distances" or metric == "precomputed":
+        if kind == "vectors" or metric not in (None, "precomputed"):
+            raise ValueError(f"data are distances and have no metric. Got metric={metric!r}, kind={kind!r}.")
+        _refuse_too_many(data)
+        condensed, names = condensed_distances(data, "data")
+        return _named(_from_distances(condensed, method), names)
+    return _from_vectors(data, method, "euclidean" if metric is None else metric, kind)
+
+
+def _similarity_of(data: Any) -> Similarity | None:
+    """The similarity or graph given; None where data are an array."""
     if isinstance(data, Similarity):
-        return _from_distances(_condensed_of_similarity(data), method)
-    vectors = checked_vectors(data, argument="data")
-    if kind == "auto":
-        _refuse_matrix(vectors)
-    return _from_vectors(vectors, method, metric)
-
-
-def _check_names(method: str, kind: str) -> None:
-    known = (*METHODS, "paris")
-    if method not in known:
-        raise ValueError(f"method must be one of {known}. Got {method!r}.")
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {KINDS}. Got {kind!r}.")
-
-
-def _graph_of(data: Any) -> GraphSimilarity:
-    if sp.issparse(data) and data.shape[0] != data.shape[1]:
+        return data
+    if sp.issparse(data) and data.shape[0] != data.shape[-1]:
         raise ValueError(
             f"A sparse matrix is the adjacency of a graph here and must be square. Got shape {data.shape}. "
             f"For sparse vectors use linkage(similarity.knn(X)), or X.toarray()."
         )
-    return graph_similarity(data)
+    if sp.issparse(data) or is_network(data) or isinstance(data, tuple):
+        return graph(data)
+    return None
 
 
-def _refuse_matrix(vectors: NDArray[np.floating]) -> None:
-    """A symmetric square array is hardly ever vectors; SciPy takes it as such without a word."""
-    n, d = vectors.shape
-    if (
-        n == d
-        and n > 1
-        and np.allclose(vectors, vectors.T, rtol=1e-6, atol=1e-9 * float(np.abs(vectors).max()))
-    ):
+def _refuse_metric(metric: str | None, kind: Kind) -> None:
+    if metric is not None or kind != "auto":
         raise ValueError(
-            f"data is a symmetric {n} x {n} array: similarities, distances or vectors? Pass "
-            f'similarity.dense(data), kind="distances" or kind="vectors" to say which.'
+            "metric and kind say what an array of vectors or distances means. Similarities and graphs have none. "
+            f"Got metric={metric!r}, kind={kind!r}."
         )
 
 
-def _from_vectors(vectors: NDArray[np.floating], method: str, metric: str) -> Tree:
+def _from_similarity(similarity: Similarity, method: Method) -> Tree:
+    if similarity.csr is not None:
+        check_choice(method, "method (for a graph)", GRAPH_METHODS)
+        return graph_linkage(similarity, method)
+    if method == "paris":
+        raise ValueError(
+            'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'
+        )
+    return _from_distances(_condensed_of_similarity(similarity), method)
+
+
+# ---- vectors -------------------------------------------------------------------------------------------------
+
+
+def _from_vectors(data: Any, method: Method, metric: str, kind: Kind) -> Tree:
+    if np.ndim(data) == 1 and not hasattr(data, "columns"):
+        raise ValueError(
+            f"data must have shape (n_points, n_features). Got shape {np.shape(data)}. Use data.reshape(-1, 1) for a "
+            'single feature, and metric="precomputed" for condensed distances.'
+        )
+    matrix = as_matrix(data, argument="data")
+    vectors = as_vectors(matrix.values, argument="data")
+    if kind == "auto":
+        _refuse_matrix(vectors)
     if metric != "euclidean" and method in _EUCLIDEAN_ONLY:
         raise ValueError(f'method={method!r} needs metric="euclidean". Got {metric!r}.')
-    n = len(vectors)
-    if n == 1:
-        return _single_leaf()
-    import fastcluster
-
+    if len(vectors) == 1:
+        return _named(_single_leaf(), matrix.row_names)
+    vectors, exponent = _scaled(vectors) if metric in _PROPORTIONAL else (vectors, 0)
     if method in _WITHOUT_MATRIX and metric == "euclidean":
-        return Tree.from_linkage(fastcluster.linkage_vector(vectors, method))
+        import fastcluster
+
+        tree = _tree(in_background(lambda: fastcluster.linkage_vector(vectors, method)), exponent)
+    else:
+        tree = _from_distances(_distances(vectors, metric), method, exponent)
+    return _named(tree, matrix.row_names)
+
+
+def _refuse_matrix(vectors: Floats) -> None:
+    """A symmetric square array is hardly ever vectors; SciPy takes it as such without a word."""
+    n, d = vectors.shape
+    if n != d or n < 2:
+        return
+    if np.allclose(vectors, vectors.T, rtol=1e-6, atol=1e-9 * float(np.abs(vectors).max())):
+        raise ValueError(
+            f"data is a symmetric {n} x {n} array: similarities, distances or vectors? Pass "
+            f'similarity.dense(data), metric="precomputed" (or kind="distances") or kind="vectors" to say which.'
+        )
+
+
+def _distances(vectors: Floats, metric: str) -> Floats:
     from scipy.spatial.distance import pdist
 
-    _refuse_matrix_of_distances(n)
+    _refuse_matrix_of_distances(len(vectors))
     try:
-        distances = pdist(vectors, metric)
-    except ValueError as error:
+        distances: Floats = in_background(lambda: pdist(vectors, metric))
+    except (ValueError, TypeError) as error:
         raise ValueError(f"metric={metric!r} does not work for these vectors: {error}") from error
     if not np.isfinite(distances).all():
-        raise ValueError(
-            f"metric={metric!r} gives NaN for some pairs (for example the cosine of a row of zeros)."
-        )
-    return _from_distances(distances, method)
+        reason = "the cosine of a row of zeros" if metric == "cosine" else "values too large for it"
+        raise ValueError(f"metric={metric!r} gives NaN or infinity for some pairs (for example {reason}).")
+    return distances
 
 
-def _from_distances(condensed: NDArray[np.float64], method: str) -> Tree:
-    """Consumes the distances."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS} for distances. Got {method!r}.")
+# ---- distances -----------------------------------------------------------------------------------------------
+
+
+def _from_distances(condensed: Floats, method: Method, exponent: int = 0) -> Tree:
+    """Consumes the distances, which are to be multiplied by a power of two."""
     if len(condensed) == 0:
         return _single_leaf()
     import fastcluster
 
-    return Tree.from_linkage(fastcluster.linkage(condensed, method, preserve_input=False))
+    condensed, own = _scaled(condensed)
+    merges = in_background(lambda: fastcluster.linkage(condensed, method, preserve_input=False))
+    return _tree(merges, exponent + own)
+
+
+def _scaled(values: Floats) -> tuple[Floats, int]:
+    """The values, divided by a power of two where their squares would overflow or vanish; and its exponent."""
+    exponent = int(np.frexp(np.abs(values).max())[1])
+    if abs(exponent) < _SAFE_EXPONENT:
+        return values, 0
+    return np.ldexp(values, -exponent), exponent
+
+
+def _tree(merges: Floats, exponent: int) -> Tree:
+    """The tree of SciPy's merges, whose heights are to be multiplied by a power of two."""
+    if exponent:
+        with np.errstate(over="ignore"):
+            merges[:, 2] = np.minimum(np.ldexp(merges[:, 2], exponent), np.finfo(np.float64).max / 4)
+    return Tree.from_linkage(merges)
+
+
+def _named(tree: Tree, names: list[str] | None) -> Tree:
+    return tree if names is None else tree.replace(name=names)
 
 
 def _single_leaf() -> Tree:
@@ -162,47 +235,17 @@ def _single_leaf() -> Tree:
 
 
 def _refuse_matrix_of_distances(n: int) -> None:
-    refuse_if_too_large(4 * n * (n - 1), f"The distances between {n} points", _INSTEAD)
+    refuse_if_too_large(_BYTES_PER_PAIR * (n * (n - 1) // 2), f"The distances between {n} points", _INSTEAD)
 
 
-def _condensed_of_distances(data: Any) -> NDArray[np.float64]:
-    """Distances in SciPy's condensed form, as a copy that may be overwritten."""
-    if sp.issparse(data) or not hasattr(data, "__len__"):
-        raise TypeError(
-            f'kind="distances" needs a full matrix or its condensed form. Got {type(data).__name__}.'
-        )
-    distances = np.asarray(data)
-    if distances.dtype.kind not in "biuf":
-        raise TypeError(f"data must hold real numbers. Got dtype {distances.dtype}.")
-    if distances.ndim == 1:
-        n = round((1 + np.sqrt(1 + 8 * len(distances))) / 2)
-        if n * (n - 1) // 2 != len(distances):
-            raise ValueError(f"Condensed distances have length n (n - 1) / 2. Got {len(distances)}.")
-        distances = distances.astype(np.float64)
-    else:
-        distances = _condensed_of_square(distances)
-    if len(distances):
-        check_finite(distances, "data")
-        if distances.min() < 0:
-            raise ValueError(f"Distances must not be negative. The smallest is {distances.min():.6g}.")
-    return distances
+def _refuse_too_many(data: Any) -> None:
+    """The same for distances given; what they are is checked later."""
+    shape = np.shape(data)
+    if len(shape) == 2 and shape[0] == shape[1]:
+        _refuse_matrix_of_distances(shape[0])
 
 
-def _condensed_of_square(distances: NDArray) -> NDArray[np.float64]:
-    if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or len(distances) == 0:
-        raise ValueError(f"Distances must be a square matrix or condensed. Got shape {distances.shape}.")
-    _refuse_matrix_of_distances(len(distances))
-    scale = float(np.abs(distances).max())
-    if np.abs(np.diagonal(distances)).max() > 1e-9 * max(scale, 1.0):
-        raise ValueError(
-            "Distances must be 0 on the diagonal; this looks like similarities. Pass similarity.dense(data)."
-        )
-    if not np.allclose(distances, distances.T, rtol=1e-6, atol=1e-9 * max(scale, 1.0)):
-        raise ValueError("Distances must be symmetric. Use (D + D.T) / 2 if that is what you mean.")
-    return distances[np.triu_indices(len(distances), 1)].astype(np.float64)
-
-
-def _condensed_of_similarity(similarity: Similarity) -> NDArray[np.float64]:
+def _condensed_of_similarity(similarity: Similarity) -> Floats:
     """All distances c - S, block by block; c is the largest similarity, but at least 1."""
     n = similarity.n_points
     _refuse_matrix_of_distances(n)

@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arbora._base.arrays import as_vectors, row_names
+from arbora._base.params import check_whole
+from arbora._base.random import generator
+from arbora._base.types import Floats, Ints, RandomState
 from arbora.linkages import _kernels as kernels
-from arbora.similarity.features import checked_vectors
 from arbora.tree import Tree
 
-_SMALL_GROUP = 1000  # up to here one compiled loop beats the overhead of scikit-learn's estimator
+# up to here one compiled loop beats the overhead of scikit-learn's estimator
+_SMALL_GROUP = 1000
 _STEPS = 30
 
 
-def bisecting_kmeans(X: Any, *, min_size: int = 1, n_init: int = 1, random_state: Any = None) -> Tree:
+def bisecting_kmeans(
+    data: Any, *, min_size: int = 1, n_init: int = 1, random_state: RandomState = None
+) -> Tree:
     """Split the rows in two by 2-means, and each part again.
 
     A node's height is the square root of its sum of squared distances to the mean, so
@@ -23,14 +28,14 @@ def bisecting_kmeans(X: Any, *, min_size: int = 1, n_init: int = 1, random_state
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_points, n_features)
+    data : array-like, data frame or sparse matrix of shape (n_points, n_features)
         Rows to cluster; sparse input is stored densely.
     min_size : int
         A group of at most this many points is not split: its points hang directly below it.
     n_init : int
-        Starts of each k-means; the best is kept.
-    random_state : int, RandomState or None
-        Seeds the starts; None always takes the same seed.
+        Starts of each k-means; the best one counts.
+    random_state : int, RandomState, Generator or None
+        Seeds the starts.
 
     Returns
     -------
@@ -43,17 +48,22 @@ def bisecting_kmeans(X: Any, *, min_size: int = 1, n_init: int = 1, random_state
     >>> ab.bisecting_kmeans([[0.0], [1.0], [10.0], [12.0]]).to_newick(lengths=False)
     '((0,1),(2,3));'
     """
-    return hierarchical_kmeans(X, 2, min_size=min_size, n_init=n_init, random_state=random_state)
+    return hierarchical_kmeans(data, 2, min_size=min_size, n_init=n_init, random_state=random_state)
 
 
 def hierarchical_kmeans(
-    X: Any, branching: int = 8, *, min_size: int | None = None, n_init: int = 1, random_state: Any = None
+    data: Any,
+    branching: int = 8,
+    *,
+    min_size: int | None = None,
+    n_init: int = 1,
+    random_state: RandomState = None,
 ) -> Tree:
     """Split the rows into `branching` parts by k-means, and each part again.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_points, n_features)
+    data : array-like, data frame or sparse matrix of shape (n_points, n_features)
         Rows to cluster; sparse input is stored densely.
     branching : int
         Parts of each split, at least 2 (fewer where a group has fewer different points).
@@ -61,9 +71,9 @@ def hierarchical_kmeans(
         A group of at most this many points is not split: its points hang directly below it. By default
         `branching`; 1 for a binary tree.
     n_init : int
-        Starts of each k-means; the best is kept.
-    random_state : int, RandomState or None
-        Seeds the starts; None always takes the same seed.
+        Starts of each k-means; the best one counts.
+    random_state : int, RandomState, Generator or None
+        Seeds the starts.
 
     Returns
     -------
@@ -77,21 +87,26 @@ def hierarchical_kmeans(
     >>> tree.to_newick(lengths=False)
     '((0,1),(2,3),(4,5));'
     """
-    rows = checked_vectors(X)
-    _check_whole("branching", branching, 2)
-    _check_whole("n_init", n_init, 1)
+    branching = check_whole(branching, "branching", least=2)
+    n_init = check_whole(n_init, "n_init")
     if min_size is None:
         min_size = 1 if branching == 2 else branching
-    _check_whole("min_size", min_size, 1)
+    min_size = check_whole(min_size, "min_size")
+    rng = generator(random_state)
+    # by a power of two, which is exact: squares neither overflow nor vanish
+    rows = as_vectors(data, argument="data")
+    exponent = int(np.frexp(np.abs(rows).max())[1])
+    rows = np.ldexp(rows, -exponent)
     rows = rows - rows.mean(axis=0)
-    rng = _generator(random_state)
     group_parent, group_of_row, spread = _split_all(rows, branching, min_size, n_init, rng)
-    return _tree_of_groups(group_parent, group_of_row, spread)
+    with np.errstate(over="ignore"):
+        height = np.minimum(np.ldexp(np.sqrt(spread), exponent), np.finfo(np.float64).max / 4)
+    return Tree.from_groups(group_parent, group_of_row, height=height, leaf_name=row_names(data))
 
 
 def _split_all(
-    rows: NDArray[np.float64], branching: int, min_size: int, n_init: int, rng: np.random.Generator
-) -> tuple[list[int], NDArray[np.int64], list[float]]:
+    rows: Floats, branching: int, min_size: int, n_init: int, rng: np.random.Generator
+) -> tuple[list[int], Ints, list[float]]:
     """Split from the top down: (parent of each group, last group of each row, sums of squares)."""
     group_of_row = np.zeros(len(rows), dtype=np.int64)
     group_parent, spread = [-1], [_sum_of_squares(rows)]
@@ -104,7 +119,8 @@ def _split_all(
         label = _kmeans(rows[members], min(branching, len(members)), n_init, rng)
         parts = [members[label == k] for k in range(label.max() + 1)]
         parts = [part for part in parts if len(part)]
-        if len(parts) == 1:  # points that differ by less than rounding
+        # points that differ by less than rounding
+        if len(parts) == 1:
             spread[group] = 0.0
             continue
         for part in parts:
@@ -114,19 +130,18 @@ def _split_all(
     return group_parent, group_of_row, spread
 
 
-def _sum_of_squares(rows: NDArray[np.float64]) -> float:
+def _sum_of_squares(rows: Floats) -> float:
     if len(rows) == 1 or (rows == rows[0]).all():
         return 0.0
     centered = rows - rows.mean(axis=0)
     return float(np.einsum("ij,ij->", centered, centered))
 
 
-def _kmeans(
-    rows: NDArray[np.float64], n_parts: int, n_init: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _kmeans(rows: Floats, n_parts: int, n_init: int, rng: np.random.Generator) -> Ints:
     if len(rows) <= _SMALL_GROUP:
         runs = [kernels.kmeans(rows, rng.random(n_parts), _STEPS) for _ in range(n_init)]
-        return min(runs, key=lambda run: run[1])[0]
+        label: Ints = min(runs, key=lambda run: run[1])[0]
+        return label
     import warnings
 
     from sklearn.cluster import KMeans
@@ -134,34 +149,6 @@ def _kmeans(
 
     model = KMeans(n_parts, n_init=n_init, max_iter=_STEPS, random_state=int(rng.integers(2**31 - 1)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different points than parts: fewer parts
-        return model.fit(rows).labels_.astype(np.int64)
-
-
-def _tree_of_groups(group_parent: list[int], group_of_row: NDArray[np.int64], spread: list[float]) -> Tree:
-    """Tree in which each row hangs below its last group; a group of one row is that row."""
-    n_rows, n_groups = len(group_of_row), len(group_parent)
-    above = np.array(group_parent)
-    has_parts = np.zeros(n_groups, dtype=bool)
-    has_parts[above[above >= 0]] = True
-    is_row = ~has_parts & (np.bincount(group_of_row, minlength=n_groups) == 1)
-    if n_rows == 1:
-        return Tree([-1], 1, height=[0.0])
-    kept = np.flatnonzero(~is_row)[::-1]  # groups were made parents first: reversed, children come first
-    number = np.full(n_groups, -1)
-    number[kept] = np.arange(n_rows, n_rows + len(kept))
-    row_parent = np.where(is_row[group_of_row], number[above[group_of_row]], number[group_of_row])
-    kept_parent = np.where(above[kept] >= 0, number[above[kept]], -1)
-    height = np.concatenate([np.zeros(n_rows), np.sqrt(np.array(spread)[kept])])
-    return Tree(np.concatenate([row_parent, kept_parent]), n_rows, height=height)
-
-
-def _check_whole(argument: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{argument} must be a whole number of at least {least}. Got {value!r}.")
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(0 if random_state is None else random_state)
+        # fewer different points than parts: fewer parts
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit(rows).labels_, dtype=np.int64)

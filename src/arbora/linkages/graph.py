@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypeAlias
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arbora._base.arrays import check_finite
+from arbora._base.params import check_choice
+from arbora._base.types import Floats, Ints
 from arbora.linkages import _kernels as kernels
-from arbora.similarity.graph import GraphSimilarity
+from arbora.similarity import as_similarity
 from arbora.tree import Tree
 
+GraphMethod: TypeAlias = Literal["average", "single", "complete", "paris"]
 GRAPH_METHODS = ("average", "single", "complete", "paris")
+# left and right part and similarity of each merge
+Merges: TypeAlias = tuple[Ints, Ints, Floats]
 
 
-def graph_linkage(graph: GraphSimilarity, method: str = "average") -> Tree:
+def graph_linkage(similarity: Any, method: GraphMethod = "average") -> Tree:
     """Agglomerate the nodes of a graph; a pair without an edge has similarity 0.
 
     Nodes S and T of the tree are as similar as
@@ -24,19 +32,20 @@ def graph_linkage(graph: GraphSimilarity, method: str = "average") -> Tree:
     - complete: the lightest edge between them, and 0 unless every pair has one.
 
     A node's height is 1 / similarity. Parts with similarity 0 are joined at the top, smallest first, all at
-    twice the largest height below (1 in a graph without edges). O(m log n) moves of edges, ~70 bytes an edge.
+    twice the largest height below (1 in a graph without edges). O(m log n) moves of edges, ~70 bytes per edge.
 
     Parameters
     ----------
-    graph : GraphSimilarity
-        From `similarity.graph` or `similarity.knn`.
+    similarity : graph
+        From `similarity.graph` or `similarity.knn`, a sparse adjacency, a networkx graph, or a similarity of your own
+        with `csr`.
     method : {"average", "single", "complete", "paris"}
         How similar two clusters are.
 
     Returns
     -------
     tree : Tree
-        Binary, nodes in ascending height.
+        Binary, nodes in ascending height, leaves named as the nodes are.
 
     Examples
     --------
@@ -49,20 +58,22 @@ def graph_linkage(graph: GraphSimilarity, method: str = "average") -> Tree:
     >>> tree.height[4:]
     array([ 1.,  1., 40.])
     """
-    if method not in GRAPH_METHODS:
-        raise ValueError(f"method must be one of {GRAPH_METHODS} for a graph. Got {method!r}.")
-    n_points = graph.n_points
-    csr = graph.csr
-    if n_points == 1:
-        return Tree([-1], 1, height=[0.0])
-    if n_points >= 2**31 or csr.nnz >= 2**31:
+    check_choice(method, "method", GRAPH_METHODS)
+    found = as_similarity(similarity)
+    csr = found.csr
+    if csr is None:
+        raise TypeError(
+            f"graph_linkage needs a graph. {type(found).__name__} has no sparse form: use arbora.linkage."
+        )
+    if found.n_points == 1:
+        return Tree([-1], 1, height=[0.0], name=found.names)
+    if csr.nnz >= 2**31:
         raise ValueError(f"A graph may have up to 2^30 edges. Got {csr.nnz // 2}.")
-    end, weight = _list_edges(csr)
-    left, right, similarity = _merges(end, weight, graph, method)
-    return _tree_from_merges(left, right, similarity, n_points)
+    tree = _tree_from_merges(*_merges(csr, found.self_loops, method), found.n_points)
+    return tree if found.names is None else tree.replace(name=found.names)
 
 
-def _list_edges(csr: sp.csr_array) -> tuple[NDArray, NDArray]:
+def _list_edges(csr: sp.csr_array) -> tuple[NDArray[np.int32], Floats]:
     """Each edge of a symmetric matrix once: (ends int32[2m], weight float64[m])."""
     row = np.repeat(np.arange(csr.shape[0], dtype=np.int32), np.diff(csr.indptr))
     is_upper = csr.indices > row
@@ -71,24 +82,42 @@ def _list_edges(csr: sp.csr_array) -> tuple[NDArray, NDArray]:
     return end.ravel(), csr.data[is_upper].astype(np.float64)
 
 
-def _merges(
-    end: NDArray, weight: NDArray, graph: GraphSimilarity, method: str
-) -> tuple[NDArray, NDArray, NDArray]:
-    n_points = graph.n_points
+def _merges(csr: sp.csr_array, self_loops: Floats, method: GraphMethod) -> Merges:
+    end, weight = _list_edges(csr)
+    # the loops of the kernels would never end on NaN
+    check_finite(weight, "The weights of the graph's edges")
+    if len(weight) and weight.min() < 0:
+        raise ValueError(f"The weights of edges must not be negative. The smallest is {weight.min():.6g}.")
+    # by a power of two, which is exact: sums and products of weights of any size neither overflow nor vanish
+    exponent = int(np.frexp(max(weight.max(initial=0.0), self_loops.max(initial=0.0)))[1])
+    weight = np.ldexp(weight, -exponent)
+    left, right, similarity = _scaled_merges(end, weight, np.ldexp(self_loops, -exponent), method)
+    if method != "paris":
+        with np.errstate(over="ignore"):
+            similarity = np.ldexp(similarity, exponent)
+    return left, right, similarity
+
+
+def _scaled_merges(end: NDArray[np.int32], weight: Floats, self_loops: Floats, method: GraphMethod) -> Merges:
+    n_points = len(self_loops)
     if method == "single":
         order = np.argsort(-weight, kind="stable")
-        return kernels.merge_along_edges(end, weight, order, n_points)
+        merges: Merges = kernels.merge_along_edges(end, weight, order, n_points)
+        return merges
     if method == "paris":
-        degree = graph.csr.sum(axis=1, dtype=np.float64) + graph.self_loops
+        degree = np.bincount(end, np.repeat(weight, 2), minlength=n_points) + self_loops
         left, right, similarity = kernels.agglomerate(end, weight, degree.copy(), kernels.AVERAGE)
-        return left, right, similarity * degree.sum()
+        with np.errstate(over="ignore"):
+            return left, right, similarity * degree.sum()
     code = kernels.AVERAGE if method == "average" else kernels.COMPLETE
-    return kernels.agglomerate(end, weight, np.ones(n_points), code)
+    merges = kernels.agglomerate(end, weight, np.ones(n_points), code)
+    return merges
 
 
-def _tree_from_merges(left: NDArray, right: NDArray, similarity: NDArray, n_points: int) -> Tree:
+def _tree_from_merges(left: Ints, right: Ints, similarity: Floats, n_points: int) -> Tree:
     similarity = kernels.cap_by_children(left, right, similarity, n_points)
-    order = np.argsort(-similarity, kind="stable")  # stable: children stay before parents
+    # stable: children stay before parents
+    order = np.argsort(-similarity, kind="stable")
     parent = kernels.parents_of_merges(left, right, order, n_points)
     height = np.zeros(2 * n_points - 1)
     with np.errstate(divide="ignore", over="ignore"):

@@ -6,21 +6,25 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from arbora.similarity.features import checked_vectors
-from arbora.similarity.graph import graph as graph_similarity
+from arbora._base.arrays import as_vectors, row_names
+from arbora._base.params import check_real, check_whole
+from arbora._base.random import seed_of
+from arbora._base.threads import in_background
+from arbora._base.types import Floats, Ints, RandomState
+from arbora.similarity import Similarity
+from arbora.similarity.graph import graph
 from arbora.tree import Tree
 
 _MOST_LEVELS = 100
 
 
-def birch(X: Any, *, threshold: float | None = None, branching_factor: int = 50) -> Tree:
+def birch(data: Any, *, threshold: float | None = None, branching_factor: int = 50) -> Tree:
     """The tree of cluster features that scikit-learn's BIRCH builds, with all points below its leaves.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_points, n_features)
+    data : array-like, data frame or sparse matrix of shape (n_points, n_features)
         Rows to cluster, in the order in which BIRCH is to see them.
     threshold : float, optional
         Largest radius of a lowest group. By default half the median distance to the nearest neighbor in a
@@ -41,31 +45,41 @@ def birch(X: Any, *, threshold: float | None = None, branching_factor: int = 50)
     """
     from sklearn.cluster import Birch
 
-    rows = checked_vectors(X)
-    if threshold is None:
-        threshold = _small_distance(rows)
-    elif not np.isfinite(threshold) or threshold <= 0:
-        raise ValueError(f"threshold must be a positive number. Got {threshold!r}.")
-    if isinstance(branching_factor, bool) or not isinstance(branching_factor, int) or branching_factor < 2:
-        raise ValueError(f"branching_factor must be a whole number of at least 2. Got {branching_factor!r}.")
+    branching_factor = check_whole(branching_factor, "branching_factor", least=2)
+    if threshold is not None:
+        threshold = check_real(threshold, "threshold", above=0)
+    rows, names = as_vectors(data, argument="data"), row_names(data)
     if len(rows) == 1:
-        return Tree([-1], 1)
-    model = Birch(threshold=threshold, branching_factor=branching_factor, n_clusters=None).fit(rows)
+        return Tree([-1], 1, name=names)
+    # by a power of two, which is exact: squares neither overflow nor vanish
+    exponent = int(np.frexp(np.abs(rows).max())[1])
+    rows = np.ldexp(rows, -exponent)
+    radius = _small_distance(rows) if threshold is None else _scaled_radius(threshold, exponent)
+    model = Birch(threshold=radius, branching_factor=branching_factor, n_clusters=None)
+    in_background(lambda: model.fit(rows))
     group_parent, group_of_subcluster = _groups_of_features(model)
-    return Tree.from_groups(group_parent, group_of_subcluster[model.labels_])
+    return Tree.from_groups(group_parent, group_of_subcluster[model.labels_], leaf_name=names)
 
 
-def _small_distance(rows: NDArray[np.floating]) -> float:
+def _scaled_radius(threshold: float, exponent: int) -> float:
+    """The threshold divided by a power of two; beyond all values and below all of them it makes no difference."""
+    with np.errstate(over="ignore"):
+        scaled = float(np.ldexp(threshold, -exponent))
+    return min(max(scaled, float(np.finfo(np.float64).tiny)), 1e100)
+
+
+def _small_distance(rows: Floats) -> float:
     from sklearn.neighbors import NearestNeighbors
 
     sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), 1000)).astype(np.int64)]
     if len(sample) < 2:
         return 0.5
     distance = NearestNeighbors(n_neighbors=1).fit(sample).kneighbors()[0]
-    return float(np.median(distance)) / 2 or np.finfo(np.float64).tiny  # 0: only duplicates are grouped
+    # 0: only duplicates are grouped
+    return float(np.median(distance)) / 2 or float(np.finfo(np.float64).tiny)
 
 
-def _groups_of_features(model: Any) -> tuple[list[int], NDArray[np.int64]]:
+def _groups_of_features(model: Any) -> tuple[list[int], Ints]:
     """(parent of each group, parents first; group of each lowest subcluster in scikit-learn's order)."""
     group_parent, group_of_node = [-1], {id(model.root_): 0}
     todo = [model.root_]
@@ -80,22 +94,25 @@ def _groups_of_features(model: Any) -> tuple[list[int], NDArray[np.int64]]:
             else:
                 first_of_leaf.setdefault(id(node), len(group_parent) - 1)
     groups: list[int] = []
-    leaf = model.dummy_leaf_.next_leaf_  # scikit-learn numbers subclusters along this list of leaves
+    # scikit-learn numbers subclusters along this list of leaves
+    leaf = model.dummy_leaf_.next_leaf_
     while leaf is not None:
         groups.extend(first_of_leaf[id(leaf)] + np.arange(len(leaf.subclusters_)))
         leaf = leaf.next_leaf_
     return group_parent, np.array(groups, dtype=np.int64)
 
 
-def louvain(graph: Any, *, resolution: float = 1.0) -> Tree:
-    """Communities of communities: scikit-network's Louvain, one aggregation a level, until nothing merges.
+def louvain(similarity: Any, *, resolution: float = 1.0, random_state: RandomState = None) -> Tree:
+    """Communities of communities: scikit-network's Louvain, one aggregation per level, until nothing merges.
 
     Parameters
     ----------
-    graph : GraphSimilarity, sparse adjacency, networkx graph or edges
-        Whatever `similarity.graph` takes.
+    similarity : graph
+        A similarity with edges, or whatever `similarity.graph` takes: a sparse adjacency, a networkx graph, edges.
     resolution : float
         Larger values give smaller communities.
+    random_state : int, RandomState, Generator or None
+        Seed of the order in which nodes are visited.
 
     Returns
     -------
@@ -105,45 +122,54 @@ def louvain(graph: Any, *, resolution: float = 1.0) -> Tree:
     Examples
     --------
     >>> from arbora.linkages import louvain
-    >>> louvain(([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])).to_newick()
+    >>> louvain(([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3]), random_state=0).to_newick()
     '((0,1,2),(3,4,5));'
     """
     from sknetwork.clustering import Louvain
 
-    if not np.isfinite(resolution) or resolution <= 0:
-        raise ValueError(f"resolution must be a positive number. Got {resolution!r}.")
-    similarity = graph_similarity(graph)
-    n_points = similarity.n_points
-    adjacency = sp.csr_matrix(
-        similarity.csr + sp.diags_array(similarity.self_loops, format="csr"), dtype=float
-    )
-    levels: list[NDArray[np.int64]] = []
+    resolution = check_real(resolution, "resolution", above=0)
+    found = similarity if isinstance(similarity, Similarity) else graph(similarity)
+    adjacency = _adjacency(found)
+    seed = seed_of(random_state)
+    levels: list[Ints] = []
     for _ in range(_MOST_LEVELS):
         if adjacency.nnz == 0 or adjacency.shape[0] == 1:
             break
-        model = Louvain(resolution=resolution, n_aggregations=1, random_state=0, return_probs=False)
+        model = Louvain(resolution=resolution, n_aggregations=1, random_state=seed, return_probs=False)
         label = np.unique(model.fit_predict(adjacency), return_inverse=True)[1]
         if label.max() + 1 == adjacency.shape[0]:
             break
         levels.append(label)
         adjacency = _aggregated(adjacency, label)
-    return _tree_of_levels(levels, n_points)
+    return _tree_of_levels(levels, found.n_points, found.names)
 
 
-def _aggregated(adjacency: sp.csr_matrix, label: NDArray[np.int64]) -> sp.csr_matrix:
+def _adjacency(similarity: Similarity) -> sp.csr_matrix:
+    """Edges and self-loops in units of the largest; a matrix, as scikit-network refuses sparse arrays."""
+    if similarity.csr is None:
+        raise TypeError(
+            f"louvain needs a graph. {type(similarity).__name__} has no sparse form: use similarity.knn(X)."
+        )
+    adjacency = similarity.csr + sp.diags_array(similarity.self_loops, format="csr")
+    largest = float(adjacency.max()) if adjacency.nnz else 0.0
+    return sp.csr_matrix(adjacency / (largest or 1.0), dtype=float)
+
+
+def _aggregated(adjacency: sp.csr_matrix, label: Ints) -> sp.csr_matrix:
     n = len(label)
     member = sp.csr_matrix((np.ones(n), (np.arange(n), label)), shape=(n, label.max() + 1))
     return sp.csr_matrix(member.T @ adjacency @ member)
 
 
-def _tree_of_levels(levels: list[NDArray[np.int64]], n_points: int) -> Tree:
+def _tree_of_levels(levels: list[Ints], n_points: int, names: list[str] | None) -> Tree:
     """Tree from labels of points, of groups of points, and so on, finest first."""
     if n_points == 1:
-        return Tree([-1], 1)
+        return Tree([-1], 1, name=names)
     group_parent = [-1]
     above = np.zeros(levels[-1].max() + 1 if levels else n_points, dtype=np.int64)
-    for label in reversed(levels):  # `above` is the group above each group of this level
+    # `above` is the group above each group of this level
+    for label in reversed(levels):
         number = len(group_parent) + np.arange(len(above))
         group_parent.extend(above.tolist())
         above = number[label]
-    return Tree.from_groups(group_parent, above)
+    return Tree.from_groups(group_parent, above, leaf_name=names)

@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from arbora._base.arrays import as_sparse, as_vectors
 from arbora.linkages import linkage
 from arbora.similarity import GraphSimilarity, knn
-from arbora.similarity.features import checked_vectors
+from arbora.similarity.features import directions, directions_of_sparse
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import max_to_root
 from arbora.tree.surgery import is_above, with_top
@@ -22,6 +23,8 @@ from arbora.tree.surgery import is_above, with_top
 LINKED_UP_TO = (
     10_000  # components whose means are joined by average linkage; more by their own neighbor graph
 )
+
+_LARGEST_SUMMED = 1e150
 
 
 def join_components(tree: Tree, graph: GraphSimilarity, X: Any, metric: str) -> Tree:
@@ -54,11 +57,12 @@ def _component_nodes(tree: Tree, label: np.ndarray) -> np.ndarray:
 
 def _means(X: Any, label: np.ndarray, n_components: int, metric: str) -> np.ndarray:
     """Mean vector of each component; of directions for the cosine."""
-    rows: Any = sp.csr_array(X) if sp.issparse(X) else checked_vectors(X)
+    rows: Any = as_sparse(X) if sp.issparse(X) else as_vectors(X)
     if metric == "cosine":
-        squares = rows.multiply(rows).sum(axis=1) if sp.issparse(rows) else np.einsum("ij,ij->i", rows, rows)
-        norms = np.sqrt(squares)
-        rows = sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ rows
+        rows = directions_of_sparse(rows) if sp.issparse(rows) else directions(rows)
+    elif np.abs(rows.data if sp.issparse(rows) else rows).max(initial=0.0) > _LARGEST_SUMMED:
+        # the joins do not depend on the scale, and sums must not overflow
+        rows = rows / _LARGEST_SUMMED
     sizes = np.bincount(label, minlength=n_components)
     member = sp.csr_array(
         (1 / sizes[label], (label, np.arange(len(label)))), shape=(n_components, len(label))
@@ -70,7 +74,7 @@ def _means(X: Any, label: np.ndarray, n_components: int, metric: str) -> np.ndar
 def _tree_of_means(means: np.ndarray) -> Tree:
     if len(means) <= LINKED_UP_TO:
         return linkage(means, "average", kind="vectors")
-    return linkage(knn(means, n_neighbors=15), "average")
+    return linkage(knn(means, n_neighbors=15, metric="euclidean"), "average")
 
 
 def _heights(tree: Tree, height_below: np.ndarray, nodes: np.ndarray, joined: Tree, top: Tree) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.arrays import as_matrix, as_vectors, is_dataset
+from arbora._base.arrays import as_matrix, as_sparse, as_vectors, is_dataset
 from arbora._base.types import RandomState
 from arbora.similarity import Similarity, cosine, graph, knn
 from arbora.similarity.protocol import is_similarity
@@ -98,13 +98,13 @@ def compare(
         metric=metric,
         n_jobs=n_jobs,
         random_state=random_state,
-        progress=progress,
+        progress=lambda stage, done, total: progress(done),
     )
 
 
 def new_rows(X: Any, *, argument: str = "X") -> Any:
     """Rows of new points: sparse as they are, everything else as an array of finite numbers."""
-    return _sparse_rows(X, argument) if sp.issparse(X) else as_vectors(X, argument=argument, dtype=None)
+    return as_sparse(X, argument=argument) if sp.issparse(X) else as_vectors(X, argument=argument, dtype=None)
 
 
 # ---- graphs --------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def _read_graph(data: Any, directed: Direction | None, names: list[str] | None =
 
 def _read_sparse(data: Any, similarity: SimilarityKind, directed: Direction | None, argument: str) -> Input:
     """A sparse matrix: vectors where it is not square or the call says so, else a graph or refused."""
-    rows = _sparse_rows(data, argument)
+    rows = as_sparse(data, argument=argument)
     if directed is not None:
         return _read_graph(rows, directed)
     if similarity != "auto" or rows.shape[0] != rows.shape[1]:
@@ -149,30 +149,6 @@ def _is_symmetric(matrix: sp.csr_array) -> bool:
     return gap.nnz == 0 or bool(gap.max() <= 1e-9 * abs(matrix).max())
 
 
-def _sparse_rows(data: Any, argument: str) -> sp.csr_array:
-    """A CSR copy of any sparse format, of finite real numbers."""
-    if data.ndim != 2 or 0 in data.shape:
-        raise ValueError(f"{argument} must be a matrix and must not be empty. Got shape {data.shape}.")
-    if data.dtype.kind == "c":
-        raise ValueError(
-            f"{argument} must hold real numbers. Complex data not supported: dtype {data.dtype}."
-        )
-    if data.dtype.kind not in "biuf":
-        raise TypeError(f"{argument} must hold real numbers. Got dtype {data.dtype}.")
-    dtype = np.float32 if data.dtype == np.float32 else np.float64
-    rows = sp.csr_array(data, dtype=dtype, copy=True)
-    rows.sum_duplicates()
-    is_finite = np.isfinite(rows.data)
-    if not is_finite.all():
-        place = int(np.argmin(is_finite))
-        row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
-        raise ValueError(
-            f"{argument} must be finite. It holds {int((~is_finite).sum()):,} NaN or infinite values, the first in "
-            f"row {row}, column {int(rows.indices[place])} (counted from 0). Remove or impute them."
-        )
-    return rows
-
-
 # ---- vectors -------------------------------------------------------------------------------------------------
 
 
@@ -186,8 +162,8 @@ def _refuse_ambiguous(rows: NDArray[np.floating[Any]], argument: str) -> None:
     if n == d and n > 2 and np.allclose(rows, rows.T):
         raise ValueError(
             f"{argument} is a square symmetric array: similarities, distances or vectors? Pass "
-            "arbora.similarity.dense(W) for similarities W, arbora.similarity.dense(D.max() - D) for distances D; "
-            'to cluster the rows as vectors say similarity="knn".'
+            'arbora.similarity.dense(W) for similarities W, arbora.similarity.knn(D, metric="precomputed") for '
+            'distances D; to cluster the rows as vectors say similarity="knn".'
         )
     if d > 2 and n > d and _looks_like_class_scores(rows):
         raise ValueError(

@@ -7,7 +7,40 @@ import numpy as np
 from arbora._base.jit import inner, kernel
 
 SMOOTHING_STEPS = 64
-SMALLEST_SCALE = 1e-3  # of a local scale, relative to the mean distance: keeps ties of distances finite
+# of a local scale, relative to the mean distance: keeps ties of distances finite
+SMALLEST_SCALE = 1e-3
+
+
+@inner
+def mixed(key):
+    """All bits of a key spread over all bits: the finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@kernel()
+def hash_rows(bits):
+    """A key of each row of whole numbers, equal for equal rows: uint64[n_rows]."""
+    keys = np.empty(bits.shape[0], np.uint64)
+    for r in range(bits.shape[0]):
+        key = np.uint64(0)
+        for f in range(bits.shape[1]):
+            key = mixed(key ^ np.uint64(bits[r, f]))
+        keys[r] = key
+    return keys
+
+
+@kernel()
+def hash_sparse_rows(indptr, indices, bits):
+    """The same for sparse rows with sorted indices and no stored zeros."""
+    keys = np.empty(indptr.shape[0] - 1, np.uint64)
+    for r in range(keys.shape[0]):
+        key = np.uint64(0)
+        for at in range(indptr[r], indptr[r + 1]):
+            key = mixed(mixed(key ^ np.uint64(indices[at] + 1)) ^ bits[at])
+        keys[r] = key
+    return keys
 
 
 @inner

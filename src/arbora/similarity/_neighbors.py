@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
 
 EXACT_UP_TO = 20_000  # rows; beyond, only nearby cells are searched
@@ -23,6 +23,29 @@ _LARGEST_CELL = 4  # times the mean
 _ROWS_AT_ONCE = 1024
 _KMEANS_STEPS = 6
 _ROWS_PER_CENTROID = 48  # sampled for k-means
+# in units of the extent of the points
+_FARTHEST = 1e12
+_FARTHEST_EXPONENT = 60
+
+Singles: TypeAlias = NDArray[np.float32]
+# (points int64[n, k], distances float64[n, k]), nearest first; the unit of distances is the index's own
+Neighbors: TypeAlias = tuple[Ints, Floats]
+# called with the share of the work that is done
+Report: TypeAlias = Callable[[float], None]
+
+
+def _silent(share: float) -> None:
+    """Report nothing."""
+
+
+class Index(Protocol):
+    """What finds neighbors."""
+
+    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
+        """Neighbors of every point, itself excluded."""
+
+    def query(self, X: Any, n_neighbors: int, n_threads: int) -> Neighbors:
+        """Neighbors of new points among the points."""
 
 
 class NeighborIndex:
@@ -43,37 +66,49 @@ class NeighborIndex:
         Means of the cells; None when search is exact.
     """
 
-    def __init__(
-        self, X: NDArray[np.floating], *, centered: bool, seed: int, n_jobs: int | None = None
-    ) -> None:
+    def __init__(self, X: AnyFloats, *, centered: bool, seed: int, n_threads: int) -> None:
         n_points = len(X)
-        self.shift = X.mean(axis=0, dtype=np.float64) if centered else np.zeros(X.shape[1])
         self.is_exact = n_points <= EXACT_UP_TO
-        self.dtype = X.dtype if self.is_exact else np.float32
-        self.scale = 1.0
-        shifted = self.transform(X)
-        self.scale = max(float(np.abs(shifted).max()), 1e-300)
-        shifted /= self.dtype.type(self.scale) if isinstance(self.dtype, np.dtype) else np.float32(self.scale)
+        self.dtype = np.dtype(X.dtype if self.is_exact else np.float32)
+        # powers of two are exact: values near the largest float are squared and summed as well as any
+        self._exponent = int(np.frexp(np.abs(X).max())[1])
+        self._scale = 1.0
+        self._shift = np.zeros(X.shape[1])
+        if centered:
+            self._shift = np.ldexp(X, -self._exponent).mean(axis=0, dtype=np.float64)
+        shifted = self._shifted(X)
+        # 1 where all rows are equal
+        self._scale = float(np.abs(shifted).max()) or 1.0
+        shifted /= self._scale
         if self.is_exact:
-            self.centers: Any = None
+            self.centers: AnyFloats | None = None
             self.order = np.arange(n_points)
             self.offsets = np.append(np.arange(0, n_points, _ROWS_AT_ONCE), n_points)
-            self.rows = shifted
+            self.rows = shifted.astype(self.dtype)
         else:
-            self._sort_into_cells(shifted, seed, effective_n_jobs(n_jobs))
+            self._sort_into_cells(shifted.astype(np.float32), seed, n_threads)
         self.squares = np.einsum("ij,ij->i", self.rows, self.rows)
 
-    def transform(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Vectors in the coordinates of `rows`: squares of far-off values must not overflow or cancel."""
-        return ((X - self.shift) / self.scale).astype(self.dtype)
+    def transform(self, X: AnyFloats) -> AnyFloats:
+        """Vectors in the coordinates of `rows`; of those far beyond all rows only the direction matters."""
+        placed = self._shifted(X)
+        placed /= self._scale
+        largest = np.abs(placed).max(axis=1, keepdims=True)
+        placed *= _FARTHEST / np.maximum(largest, _FARTHEST)
+        return placed.astype(self.dtype)
 
-    def _sort_into_cells(self, X: NDArray[np.float32], seed: int, n_threads: int) -> None:
+    def _shifted(self, X: AnyFloats) -> Floats:
+        own = np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]
+        exponent = np.minimum(-self._exponent, _FARTHEST_EXPONENT - own)
+        return np.asarray(np.ldexp(X, exponent) - self._shift, dtype=np.float64)
+
+    def _sort_into_cells(self, X: Singles, seed: int, n_threads: int) -> None:
         n_cells = int(_CELLS_PER_ROOT * np.sqrt(len(X)))
         self.centers = _kmeans_centers(X, n_cells, seed, n_threads)
         cell = _nearest_centers(X, self.centers, n_threads)
         self.order = np.argsort(cell, kind="stable")
         offsets = np.searchsorted(cell[self.order], np.arange(n_cells + 1))
-        # many duplicates fill one cell: cut it into pieces, lest it be compared with itself in n^2
+        # near-duplicates fill one cell: cut it into pieces, or it would be compared with itself in O(n^2)
         largest = _LARGEST_CELL * len(X) // n_cells
         pieces = np.maximum(1, -(-np.diff(offsets) // largest))
         starts = [a + np.arange(p) * largest for a, p in zip(offsets[:-1], pieces)]
@@ -81,11 +116,11 @@ class NeighborIndex:
         self.centers = np.repeat(self.centers, pieces, axis=0)
         self.rows = X[self.order]
 
-    def neighbors(
-        self, n_neighbors: int, n_jobs: int | None = None, progress: Callable[[float], None] | None = None
-    ) -> tuple[NDArray, NDArray]:
-        """Neighbors of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
+    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
+        """Neighbors of every point, itself excluded."""
         who = np.full((len(self.rows), n_neighbors), -1, dtype=np.int32)
+        if n_neighbors == 0:
+            return who.astype(np.int64), np.empty(who.shape)
         n_cells = len(self.offsets) - 1
         probes, recall = self._probes_by_sample(n_neighbors)
 
@@ -94,35 +129,32 @@ class NeighborIndex:
             if len(own):
                 who[own] = self._search(self.rows[own], own, probes[cell], n_neighbors)
 
-        n_threads = effective_n_jobs(n_jobs)
-        _in_threads(search_cell, range(n_cells), n_threads, progress)
+        _in_threads(search_cell, range(n_cells), n_threads, report)
         if not self.is_exact:
             who = self._improved(who, int(recall < GOOD_RECALL), n_threads)
             self._complete(who, self.rows, np.arange(len(who)))
         distance = kernels.measure_and_sort(self.rows, self.rows, who)
         points, distances = np.empty(who.shape, dtype=np.int64), np.empty(who.shape)
         points[self.order] = self.order[who]
-        distances[self.order] = distance * self.scale
+        distances[self.order] = distance
         return points, distances
 
-    def query(
-        self, X: NDArray[np.floating], n_neighbors: int, n_jobs: int | None = None
-    ) -> tuple[NDArray, NDArray]:
-        """Neighbors of new vectors among the points: (points int64[m, k], distances float64[m, k])."""
+    def query(self, X: AnyFloats, n_neighbors: int, n_threads: int) -> Neighbors:
+        """Neighbors of new vectors among the points."""
         new = self.transform(X)
         who = np.full((len(new), n_neighbors), -1, dtype=np.int32)
-        groups = self._groups_with_probes(new, effective_n_jobs(n_jobs))
+        groups = self._groups_with_probes(new, n_threads)
 
-        def search_group(group: tuple[NDArray, NDArray]) -> None:
+        def search_group(group: tuple[Ints, Ints]) -> None:
             rows, probes = group
             who[rows] = self._search(new[rows], np.full(len(rows), -1), probes, n_neighbors)
 
-        _in_threads(search_group, groups, effective_n_jobs(n_jobs))
+        _in_threads(search_group, groups, n_threads)
         self._complete(who, new, np.full(len(new), -1))
         distance = kernels.measure_and_sort(new, self.rows, who)
-        return self.order[who], distance * self.scale
+        return self.order[who], distance
 
-    def _groups_with_probes(self, new: NDArray[np.floating], n_threads: int) -> list[tuple[NDArray, NDArray]]:
+    def _groups_with_probes(self, new: AnyFloats, n_threads: int) -> list[tuple[Ints, Ints]]:
         """Rows to be searched together, and the cells to search for them."""
         if self.centers is None:
             every = np.arange(len(self.offsets) - 1)
@@ -140,7 +172,7 @@ class NeighborIndex:
             for a in range(0, len(group), _ROWS_AT_ONCE)
         ]
 
-    def _cells_to_search(self) -> list[NDArray[np.int64]]:
+    def _cells_to_search(self) -> list[Ints]:
         """For the rows of each cell: the cell itself, then those with the nearest centers."""
         n_cells = len(self.offsets) - 1
         if self.centers is None or n_cells <= MOST_CELLS:
@@ -151,7 +183,7 @@ class NeighborIndex:
         by_distance = np.argsort(np.take_along_axis(values, nearest, axis=1), axis=1, kind="stable")
         return list(np.take_along_axis(nearest, by_distance, axis=1))
 
-    def _probes_by_sample(self, n_neighbors: int) -> tuple[list[NDArray[np.int64]], float]:
+    def _probes_by_sample(self, n_neighbors: int) -> tuple[list[Ints], float]:
         """As many cells as hold nearly all neighbors of sampled rows, and the share that they do hold."""
         probes = self._cells_to_search()
         if self.is_exact:
@@ -161,15 +193,14 @@ class NeighborIndex:
             found = self._search(self.rows[rows], rows, np.arange(len(self.offsets) - 1), n_neighbors)
         cell_of_row = np.searchsorted(self.offsets, np.arange(len(self.rows)), side="right") - 1
         searched = np.array([probes[cell] for cell in cell_of_row[rows]])
-        held = (
-            cell_of_row[found][:, :, None] == searched[:, None, :]
-        )  # sample, neighbor, cell in order of search
+        # sample, neighbor, cell in order of search
+        held = cell_of_row[found][:, :, None] == searched[:, None, :]
         recall = np.cumsum(held.mean(axis=(0, 1)))
         enough = int(np.searchsorted(recall, GOOD_RECALL)) + 1
         n_cells = min(max(enough, 2), len(recall))
         return [cells[:n_cells] for cells in probes], float(recall[n_cells - 1])
 
-    def _complete(self, who: NDArray[np.int32], queries: NDArray, own: NDArray) -> None:
+    def _complete(self, who: NDArray[np.int32], queries: AnyFloats, own: Ints) -> None:
         """Search everywhere for rows whose nearby cells held too few points."""
         short = np.flatnonzero(who[:, -1] < 0)
         every = np.arange(len(self.offsets) - 1)
@@ -177,7 +208,7 @@ class NeighborIndex:
             rows = short[first : first + _ROWS_AT_ONCE]
             who[rows] = self._search(queries[rows], own[rows], every, who.shape[1])
 
-    def _search(self, queries: NDArray, own: NDArray, probes: NDArray, n_neighbors: int) -> NDArray[np.int32]:
+    def _search(self, queries: AnyFloats, own: Ints, probes: Ints, n_neighbors: int) -> NDArray[np.int32]:
         best = np.full((len(queries), n_neighbors), np.inf, dtype=self.rows.dtype)
         who = np.full((len(queries), n_neighbors), -1, dtype=np.int32)
         for cell in probes:
@@ -204,33 +235,64 @@ class SparseIndex:
     def __init__(self, X: Any) -> None:
         from sklearn.neighbors import NearestNeighbors
 
-        self.model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(X)
+        # in units of the largest value: squares must neither overflow nor vanish
+        self._unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
+        self._model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(X / self._unit)
 
-    def neighbors(
-        self, n_neighbors: int, n_jobs: int | None = None, progress: Callable[[float], None] | None = None
-    ) -> tuple[NDArray, NDArray]:
-        """Neighbors of every point, itself excluded: (points int64[n, k], distances float64[n, k])."""
-        distance, points = self.model.set_params(n_jobs=n_jobs).kneighbors(n_neighbors=n_neighbors)
+    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
+        """Neighbors of every point, itself excluded."""
+        if n_neighbors == 0:
+            n_points = self._model.n_samples_fit_
+            return np.empty((n_points, 0), dtype=np.int64), np.empty((n_points, 0))
+        distance, points = self._model.set_params(n_jobs=n_threads).kneighbors(n_neighbors=n_neighbors)
         return points, distance
 
-    def query(self, X: Any, n_neighbors: int, n_jobs: int | None = None) -> tuple[NDArray, NDArray]:
-        """Neighbors of new vectors among the points: (points int64[m, k], distances float64[m, k])."""
-        distance, points = self.model.set_params(n_jobs=n_jobs).kneighbors(X, n_neighbors=n_neighbors)
+    def query(self, X: Any, n_neighbors: int, n_threads: int) -> Neighbors:
+        """Neighbors of new vectors among the points."""
+        new = X / self._unit
+        distance, points = self._model.set_params(n_jobs=n_threads).kneighbors(new, n_neighbors=n_neighbors)
         return points, distance
+
+
+class DistanceIndex:
+    """The same for distances given as a square matrix."""
+
+    def __init__(self, distances: Floats) -> None:
+        self._distances: Floats | None = distances
+
+    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
+        """Neighbors of every point, itself excluded. The distances are let go: new points bring theirs."""
+        distances, self._distances = self._distances, None
+        if distances is None:
+            raise RuntimeError("The neighbors of an index of distances can be found once.")
+        points = np.empty((len(distances), n_neighbors), dtype=np.int64)
+        nearest = np.empty(points.shape)
+        for first in range(0, len(distances), _ROWS_AT_ONCE):
+            some = slice(first, first + _ROWS_AT_ONCE)
+            block = distances[some].copy()
+            block[np.arange(len(block)), np.arange(first, first + len(block))] = np.inf
+            points[some], nearest[some] = _nearest_columns(block, n_neighbors)
+        return points, nearest
+
+    def query(self, X: Floats, n_neighbors: int, n_threads: int) -> Neighbors:
+        """Neighbors of new points, given by their distances to all points."""
+        return _nearest_columns(X, n_neighbors)
+
+
+def _nearest_columns(distances: Floats, n_neighbors: int) -> Neighbors:
+    """The smallest entries of each row in ascending order, ties by number."""
+    points = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
+    return points, np.take_along_axis(distances, points, axis=1)
 
 
 def _in_threads(
-    work: Callable[[Any], None],
-    items: Sequence[Any],
-    n_threads: int,
-    progress: Callable[[float], None] | None = None,
+    work: Callable[[Any], None], items: Sequence[Any], n_threads: int, report: Report = _silent
 ) -> None:
     """Do independent work in threads; each thread's matrix products stay in that thread."""
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
         finished = map(work, items) if n_threads == 1 else pool.map(work, items)
         for k, _ in enumerate(finished):
-            if progress is not None:
-                progress((k + 1) / len(items))
+            report((k + 1) / len(items))
 
 
 def _kmeans_centers(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: int) -> NDArray[np.float32]:
@@ -253,9 +315,7 @@ def _kmeans_centers(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: 
     return np.asarray(kmeans.centroids)
 
 
-def _nearest_centers(
-    X: NDArray[np.float32], centers: NDArray[np.float32], n_threads: int
-) -> NDArray[np.int64]:
+def _nearest_centers(X: NDArray[np.float32], centers: NDArray[np.float32], n_threads: int) -> Ints:
     cell = np.empty(len(X), dtype=np.int64)
     squares = np.einsum("ij,ij->i", centers, centers)
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from arbora._base.arrays import check_finite
+from arbora._base.arrays import as_matrix, check_finite
 from arbora._base.types import AnyFloats, Floats
 from arbora.similarity import _kernels as kernels
+from arbora.similarity._symmetry import check_symmetric
 from arbora.similarity.protocol import (
     Similarity,
     check_covers,
     check_pair_arrays,
     check_points,
+    check_total,
     check_vectors_of_points,
     names_of_subset,
 )
@@ -90,14 +92,16 @@ class DenseSimilarity(Similarity):
         return {"matrix": self.matrix}
 
 
-def dense(W: ArrayLike) -> DenseSimilarity:
+def dense(matrix: ArrayLike) -> DenseSimilarity:
     """Similarity from a symmetric, non-negative matrix: larger means more alike.
 
-    The diagonal is ignored. For a matrix of distances D, pass for example ``D.max() - D``.
+    The diagonal is ignored. For a matrix of distances D use ``similarity.knn(D, metric="precomputed")``, or pass
+    ``D.max() - D`` here.
 
     Parameters
     ----------
-    W : array-like of float, shape (n, n)
+    matrix : array-like or data frame of float, shape (n, n)
+        The index of a data frame names the points.
 
     Examples
     --------
@@ -105,56 +109,42 @@ def dense(W: ArrayLike) -> DenseSimilarity:
     >>> ab.similarity.dense([[1.0, 0.75, 0.25], [0.75, 1.0, 0.5], [0.25, 0.5, 1.0]]).total
     1.5
     """
-    if isinstance(W, DenseSimilarity):
-        return W
-    matrix = np.asarray(W)
-    if matrix.dtype not in (np.float32, np.float64):
-        matrix = _to_float64(matrix)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
-        raise ValueError(f"W must be a square matrix of similarities. Got shape {matrix.shape}.")
-    check_finite(matrix, "W")
-    if matrix.min() < 0:
-        i, j = np.unravel_index(int(np.argmin(matrix)), matrix.shape)
+    if isinstance(matrix, DenseSimilarity):
+        return matrix
+    values, names = read_square(matrix, "matrix", "similarities")
+    if values.min() < 0:
+        i, j = np.unravel_index(int(np.argmin(values)), values.shape)
         raise ValueError(
-            f"W must not be negative: W[{i}, {j}] = {matrix[i, j]:.6g}. Shift or clip it, "
+            f"matrix must not be negative: matrix[{i}, {j}] = {values[i, j]:.6g}. Shift or clip it, "
             f"or use similarity.cosine(X) for vectors."
         )
-    _check_symmetric(matrix)
-    _refuse_distances(matrix)
-    return DenseSimilarity(np.ascontiguousarray(matrix))
+    _refuse_distances(values)
+    found = DenseSimilarity(values, names)
+    check_total(found, "matrix")
+    return found
 
 
-def _to_float64(matrix: NDArray) -> NDArray[np.float64]:
-    if matrix.dtype.kind not in "biuf":
-        raise TypeError(f"W must hold real numbers. Got dtype {matrix.dtype}.")
-    return matrix.astype(np.float64)
+def read_square(data: Any, argument: str, what: str) -> tuple[AnyFloats, list[str] | None]:
+    """A square symmetric matrix of finite numbers, in float32 or float64, and the names of its rows."""
+    found = as_matrix(data, argument=argument)
+    values = found.values
+    if values.shape[0] != values.shape[1] or len(values) == 0:
+        raise ValueError(f"{argument} must be a square matrix of {what}. Got shape {values.shape}.")
+    rows, columns = found.row_names, found.column_names
+    if rows is not None and columns is not None and rows != columns and sorted(rows) == sorted(columns):
+        raise ValueError(f"{argument} has the same names in its index and its columns, but in another order.")
+    values = np.ascontiguousarray(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
+    check_finite(values, argument)
+    check_symmetric(values, argument)
+    return values, rows
 
 
-def _check_symmetric(matrix: NDArray[np.floating]) -> None:
-    tolerance = 1e-5 if matrix.dtype == np.float32 else 1e-9
-    worst, where = 0.0, (0, 0)
-    step = max(
-        1, 4_000_000 // len(matrix)
-    )  # in blocks: a transposed copy of everything would double the memory
-    for first in range(0, len(matrix), step):
-        gap = np.abs(matrix[first : first + step] - matrix[:, first : first + step].T)
-        if gap.max() > worst:
-            i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-            worst, where = float(gap.max()), (first + int(i), int(j))
-    if worst > tolerance * max(1.0, float(matrix.max())):
-        raise ValueError(
-            f"W must be symmetric: W[{where[0]}, {where[1]}] and its mirror differ by {worst:.3g}. "
-            f"Use (W + W.T) / 2 if that is what you mean."
-        )
-
-
-def _refuse_distances(matrix: NDArray[np.floating]) -> None:
+def _refuse_distances(matrix: AnyFloats) -> None:
     """A zero diagonal below every other entry is how a matrix of distances looks."""
     n = len(matrix)
-    if n > 2 and not np.diagonal(matrix).any() and matrix.sum(dtype=np.float64) > 0:
-        off_diagonal_minimum = np.partition(matrix.ravel(), n)[n] if n <= 2000 else 0.0
-        if off_diagonal_minimum > 0:
-            raise ValueError(
-                "W has a zero diagonal and positive entries everywhere else: it looks like distances, "
-                "not similarities. Pass D.max() - D, or set the diagonal to the largest similarity."
-            )
+    if n > 2 and not np.diagonal(matrix).any() and np.count_nonzero(matrix) == n * (n - 1):
+        raise ValueError(
+            "matrix has a zero diagonal and positive entries everywhere else: it looks like distances, not "
+            'similarities. For distances D use similarity.knn(D, metric="precomputed"), or pass D.max() - D. If they '
+            "are similarities, set the diagonal to the largest of them."
+        )

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from arbora._base.arrays import check_finite
+from arbora._base.arrays import as_vectors, row_names
+from arbora._base.memory import refuse_if_too_large
+from arbora._base.params import check_switch
 from arbora._base.types import AnyFloats, Floats
 from arbora.similarity import _kernels as kernels
 from arbora.similarity.protocol import (
@@ -154,7 +156,7 @@ def cosine(X: Any, *, affine: bool = True) -> FeatureSimilarity:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, d)
+    X : array-like, data frame or sparse matrix of shape (n_points, n_features)
         Sparse input is stored densely, as inner products of sums of rows are dense anyway.
     affine : bool
         Shift to [0, 1]. With ``affine=False`` similarities may be negative.
@@ -162,37 +164,46 @@ def cosine(X: Any, *, affine: bool = True) -> FeatureSimilarity:
     Examples
     --------
     >>> import arbora as ab
-    >>> sim = ab.similarity.cosine([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
-    >>> sim.pairs([0, 0], [1, 2]).round(6)
+    >>> similarity = ab.similarity.cosine([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
+    >>> similarity.pairs([0, 0], [1, 2]).round(6)
     array([0.5, 1. ])
     """
-    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-    features = _cosine_features(X, affine, dtype)
-    return FeatureSimilarity(features, is_non_negative=affine or bool((features >= 0).all()), affine=affine)
+    affine = check_switch(affine, "affine")
+    features = _cosine_features(X, affine, None)
+    is_non_negative = affine or bool((features >= 0).all())
+    return FeatureSimilarity(features, is_non_negative=is_non_negative, affine=affine, names=row_names(X))
 
 
-def _cosine_features(X: Any, affine: bool, dtype: Any) -> NDArray[np.floating]:
-    X = checked_vectors(X, dtype=dtype)
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    scaled = X / np.where(largest > 0, largest, 1)  # squares of huge or tiny rows must not overflow
-    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64))
-    unit = scaled / np.where(norms > 0, norms, 1).astype(dtype)[:, None]
+def _cosine_features(X: Any, affine: bool, dtype: DTypeLike | None) -> AnyFloats:
+    if sp.issparse(X):
+        refuse_if_too_large(
+            8 * X.shape[0] * X.shape[1],
+            f"The values of {X.shape[0]} x {X.shape[1]} sparse rows, zeros included,",
+            "Use similarity.knn(X), which keeps wide rows sparse.",
+        )
+    unit = directions(as_vectors(X, dtype=dtype))
     if not affine:
         return unit
-    half = dtype(np.sqrt(0.5)) if isinstance(dtype, type) else np.sqrt(0.5).astype(dtype)
-    return np.hstack([unit * half, np.full((len(X), 1), half, dtype=unit.dtype)])
+    half = unit.dtype.type(np.sqrt(0.5))
+    return np.hstack([unit * half, np.full((len(unit), 1), half, dtype=unit.dtype)])
 
 
-def checked_vectors(X: Any, *, dtype: Any = np.float64, argument: str = "X") -> NDArray[np.floating]:
-    """Rows of finite numbers as a dense array, or an error that says what came instead."""
-    array = X.toarray() if sp.issparse(X) else np.asarray(X)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{argument} must hold real numbers. Got dtype {array.dtype}.")
-    if array.ndim != 2:
-        hint = f" Use {argument}.reshape(-1, 1) for a single feature." if array.ndim == 1 else ""
-        raise ValueError(f"{argument} must have shape (n_points, n_features). Got {array.shape}.{hint}")
-    if 0 in array.shape:
-        raise ValueError(f"{argument} must not be empty. Got shape {array.shape}.")
-    array = np.ascontiguousarray(array, dtype=dtype)
-    check_finite(array, argument)
-    return array
+def directions_of_sparse(rows: sp.csr_array) -> sp.csr_array:
+    """The same for sparse rows."""
+    counts = np.diff(rows.indptr)
+    largest = np.zeros(rows.shape[0])
+    np.maximum.at(largest, np.repeat(np.arange(len(counts)), counts), np.abs(rows.data))
+    data = rows.data / np.repeat(np.where(largest > 0, largest, 1), counts)
+    scaled = sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+    norms = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=1))).ravel()
+    return sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ scaled)
+
+
+def directions(rows: AnyFloats) -> AnyFloats:
+    """The rows scaled to length 1, whatever their scale; rows of zeros stay."""
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    # squares of huge or tiny rows must neither overflow nor vanish
+    scaled = rows / np.where(largest > 0, largest, 1)
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64))
+    unit: AnyFloats = scaled / np.where(norms > 0, norms, 1).astype(rows.dtype)[:, None]
+    return unit

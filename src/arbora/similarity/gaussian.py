@@ -41,10 +41,13 @@ class GaussianSimilarity(Similarity):
         self.X = X
         self.scale = scale
         self.names = names
-        # the mean, summed so that it cannot overflow: about it squares are small, and differences stay as they are
-        self._origin = (X / len(X)).sum(axis=0)
+        # in units of a power of two near the scale, which is exact: only differences remain to be squared
+        self._unit_exponent = int(np.frexp(scale)[1])
         self._points = self._scaled(X)
-        self._squares = _squares(self._points)
+        self._factor = -0.5 / float(np.ldexp(scale, -self._unit_exponent)) ** 2
+        # about the mean squares are smallest; summed so that it cannot overflow
+        self._origin = (self._points / len(X)).sum(axis=0)
+        self._centered, self._squares = self._about_origin(self._points)
 
     @property
     def n_points(self) -> int:
@@ -62,15 +65,16 @@ class GaussianSimilarity(Similarity):
         step = max(1, self.values_at_once // self.X.shape[1])
         for first in range(0, left.size, step):
             part = slice(first, first + step)
+            # infinitely far apart is as good as very far
             with np.errstate(over="ignore"):
                 gap = self._points[flat_left[part]] - self._points[flat_right[part]]
-            values[part] = _squares(gap)
-        return np.exp(values / -2).reshape(left.shape)
+                values[part] = np.einsum("ij,ij->i", gap, gap)
+        return np.exp(values * self._factor).reshape(left.shape)
 
     def rows(self, i: ArrayLike) -> Floats:
         """Similarity of the points i to all points."""
         points = check_points(i, self.n_points)
-        rows = self._kernel(self._points[points], self._squares[points])
+        rows = self._kernel(self._points[points])
         rows[np.arange(len(points)), points] = 1.0
         return rows
 
@@ -83,10 +87,7 @@ class GaussianSimilarity(Similarity):
             )
         new = self._scaled(vectors)
         step = max(1, self.values_at_once // self.n_points)
-        blocks = [
-            sp.csr_array(self._kernel(new[first : first + step], _squares(new[first : first + step])))
-            for first in range(0, len(new), step)
-        ]
+        blocks = [sp.csr_array(self._kernel(new[first : first + step])) for first in range(0, len(new), step)]
         return sp.csr_array(sp.vstack(blocks))
 
     def subset(self, points: ArrayLike) -> GaussianSimilarity:
@@ -99,23 +100,26 @@ class GaussianSimilarity(Similarity):
         return {"X": self.X, "scale": self.scale}
 
     def _scaled(self, X: Floats) -> Floats:
-        """Points in units of the scale, so that only their differences remain to be squared."""
         with np.errstate(over="ignore"):
-            points = (X - self._origin) / self.scale
+            points = np.ldexp(X, -self._unit_exponent)
         if not np.isfinite(points).all():
             raise ValueError(
-                f"X is too large for scale={self.scale:.6g}: differences in units of the scale exceed the largest "
-                "float. Divide X by a constant, or choose a larger scale."
+                f"X is too large for scale={self.scale:.6g}: in units of the scale it exceeds the largest float. "
+                "Divide X by a constant, or choose a larger scale."
             )
         return points
 
-    def _kernel(self, A: Floats, squares: Floats) -> Floats:
-        """Similarity of the rows of A, which have these squares, to all points."""
-        rounding = np.finfo(np.float64).eps * (1 + A.shape[1])
+    def _about_origin(self, points: Floats) -> tuple[Floats, Floats]:
+        """Points relative to the mean, and the square of their length, which may be infinite."""
         with np.errstate(over="ignore"):
-            error = rounding * (squares.max() + self._squares.max())
-        if error <= _LARGEST_ERROR:
-            block: Floats = A @ self._points.T
+            centered = points - self._origin
+            return centered, np.asarray(np.einsum("ij,ij->i", centered, centered))
+
+    def _kernel(self, A: Floats) -> Floats:
+        """Similarity of scaled points to all points."""
+        centered, squares = self._about_origin(A)
+        if self._error(A, squares) <= _LARGEST_ERROR:
+            block: Floats = centered @ self._centered.T
             block *= -2
             block += squares[:, None]
             block += self._squares
@@ -125,21 +129,23 @@ class GaussianSimilarity(Similarity):
             from scipy.spatial.distance import cdist
 
             block = cdist(A, self._points, "sqeuclidean")
-        block /= -2
+        block *= self._factor
         return np.exp(block, out=block)
+
+    def _error(self, A: Floats, squares: Floats) -> float:
+        """Largest error of an exponent by |x|² + |y|² - 2 xy: what cancels in it, and what centering has rounded."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = squares.max() + self._squares.max()
+            largest = max(np.abs(A).max(), np.abs(self._origin).max())
+            cancelled = (1 + A.shape[1]) * square + 4 * largest * np.sqrt(A.shape[1] * square)
+            return float(-self._factor * np.finfo(np.float64).eps * cancelled)
 
     def __repr__(self) -> str:
         return f"GaussianSimilarity(n_points={self.n_points}, scale={self.scale:.6g})"
 
 
-def _squares(rows: Floats) -> Floats:
-    """Squared length of each row; infinity where it exceeds the largest float, at which a similarity is 0."""
-    with np.errstate(over="ignore"):
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
-
 def gaussian(
-    X: Any, scale: float | Literal["median"] = "median", *, random_state: RandomState = 0
+    X: Any, scale: float | Literal["median"] = "median", *, random_state: RandomState = None
 ) -> GaussianSimilarity:
     """Gaussian similarity ``exp(-|x - y|^2 / (2 scale^2))`` of the rows of X, never stored as a matrix.
 

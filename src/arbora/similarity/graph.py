@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from arbora._base.arrays import check_finite
+from arbora._base.params import check_choice
 from arbora._base.types import Floats
 from arbora.similarity import _kernels as kernels
+from arbora.similarity._edges import GraphParts, read_graph_parts
+from arbora.similarity._symmetry import is_rounding
 from arbora.similarity.protocol import (
     Similarity,
     check_covers,
     check_pair_arrays,
     check_points,
+    check_total,
     check_vectors_of_points,
     names_of_subset,
 )
@@ -23,9 +26,8 @@ from arbora.similarity.protocol import (
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
-_DIRECTED_RULES = ("sum", "max", "mean")
-# difference of two directions that counts as rounding, relative to the largest weight
-_ASYMMETRY = 1e-6
+Direction: TypeAlias = Literal["sum", "max", "mean"]
+DIRECTIONS = ("sum", "max", "mean")
 
 
 class GraphSimilarity(Similarity):
@@ -132,41 +134,39 @@ class GraphSimilarity(Similarity):
         return f"GraphSimilarity(n_points={self.n_points}, n_edges={self.n_edges})"
 
 
-def graph(A: Any, *, n_points: int | None = None, directed: str | None = None) -> GraphSimilarity:
+def graph(data: Any, *, n_points: int | None = None, directed: Direction | None = None) -> GraphSimilarity:
     """Similarity from a graph: edge weights say how alike two nodes are.
 
     Parameters
     ----------
-    A : sparse matrix, networkx graph, or tuple (rows, cols) or (rows, cols, weights)
-        Adjacency, symmetric; or edges, each once (repeated edges add up). Weights must not be negative.
+    data : sparse matrix, networkx graph, data frame of edges, or tuple (rows, cols) or (rows, cols, weights)
+        Adjacency, symmetric, in any sparse format; or edges, each once (repeated edges add up). Ends of edges are
+        node numbers or names. A data frame has two or three columns: ends and weights. Weights must not be
+        negative. What is passed is never changed.
     n_points : int, optional
-        Number of nodes of an edge tuple; by default the largest node plus one.
+        Number of nodes of edges between numbers; by default the largest number plus one.
     directed : {"sum", "max", "mean"}, optional
         How the weights of i -> j and j -> i become one when the adjacency is not symmetric; a symmetric one
         stays as it is. By default asymmetry is an error.
+
+    Returns
+    -------
+    similarity : GraphSimilarity
+        With the names of the nodes where they have any.
 
     Examples
     --------
     >>> import arbora as ab
     >>> ab.similarity.graph(([0, 1, 2], [1, 2, 3]))
     GraphSimilarity(n_points=4, n_edges=3)
+    >>> ab.similarity.graph((["a", "b"], ["b", "c"], [1.0, 0.5])).names
+    ['a', 'b', 'c']
     """
-    if isinstance(A, GraphSimilarity):
-        return A
-    if directed is not None and directed not in _DIRECTED_RULES:
-        raise ValueError(f"directed must be one of {_DIRECTED_RULES} or None. Got {directed!r}.")
-    if isinstance(A, tuple):
-        adjacency = _from_edges(A, n_points)
-    elif sp.issparse(A):
-        adjacency = sp.csr_array(A)
-    elif is_network(A):
-        adjacency = _from_networkx(A)
-    else:
-        raise TypeError(
-            f"A must be a SciPy sparse matrix, a networkx graph or a tuple (rows, cols, weights). "
-            f"Got {type(A).__name__}. Use similarity.dense(W) for a full matrix."
-        )
-    return _from_adjacency(adjacency, directed)
+    if isinstance(data, GraphSimilarity):
+        return data
+    if directed is not None:
+        check_choice(directed, "directed", DIRECTIONS)
+    return _from_parts(read_graph_parts(data, n_points), directed)
 
 
 def is_network(value: Any) -> bool:
@@ -174,54 +174,26 @@ def is_network(value: Any) -> bool:
     return hasattr(value, "adj") and hasattr(value, "is_directed")
 
 
-def _from_networkx(network: Any) -> sp.csr_array:
-    import networkx as nx
-
-    return sp.csr_array(nx.to_scipy_sparse_array(network, dtype=np.float64))
-
-
-def _from_edges(edges: tuple, n_points: int | None) -> sp.csr_array:
-    if len(edges) not in (2, 3):
-        raise ValueError(
-            f"Edges must be a tuple (rows, cols) or (rows, cols, weights). Got {len(edges)} arrays."
-        )
-    rows, cols = (np.asarray(ends) for ends in edges[:2])
-    if rows.dtype.kind not in "iu" or cols.dtype.kind not in "iu":
-        raise TypeError(f"rows and cols must hold whole numbers. Got dtypes {rows.dtype} and {cols.dtype}.")
-    weights = np.ones(len(rows)) if len(edges) == 2 else np.asarray(edges[2], dtype=np.float64)
-    if not rows.shape == cols.shape == weights.shape or rows.ndim != 1:
-        raise ValueError(
-            f"rows, cols and weights must be one-dimensional and equally long. "
-            f"Got shapes {rows.shape}, {cols.shape}, {weights.shape}."
-        )
-    n = int(max(rows.max(initial=-1), cols.max(initial=-1)) + 1) if n_points is None else n_points
-    if rows.size and (min(rows.min(), cols.min()) < 0 or max(rows.max(), cols.max()) >= n):
-        raise ValueError(f"Edge ends must lie in [0, n_points={n}).")
-    loops = rows == cols
-    both = np.concatenate([rows, cols[~loops]]), np.concatenate([cols, rows[~loops]])
-    return sp.csr_array((np.concatenate([weights, weights[~loops]]), both), shape=(n, n))
-
-
-def _from_adjacency(adjacency: sp.csr_array, directed: str | None) -> GraphSimilarity:
-    if adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:
-        raise ValueError(f"The adjacency must be square and not empty. Got shape {adjacency.shape}.")
-    if adjacency.dtype not in (np.float32, np.float64):
-        adjacency = adjacency.astype(np.float64)
-    adjacency.sum_duplicates()
-    check_finite(adjacency.data, "Edge weights (in CSR order)") if adjacency.nnz else None
+def _from_parts(parts: GraphParts, directed: Direction | None) -> GraphSimilarity:
+    adjacency = parts.adjacency
+    if adjacency.shape[0] != adjacency.shape[1]:
+        raise ValueError(f"The adjacency must be square. Got shape {adjacency.shape}.")
     if adjacency.nnz and adjacency.data.min() < 0:
         raise ValueError(f"Edge weights must not be negative. The smallest is {adjacency.data.min():.6g}.")
     self_loops = adjacency.diagonal().astype(np.float64)
-    symmetric = _without_diagonal(_symmetrized(adjacency, directed))
-    symmetric.eliminate_zeros()
-    symmetric.sort_indices()
-    return GraphSimilarity(symmetric, self_loops)
+    with np.errstate(over="ignore"):
+        symmetric = _without_diagonal(_symmetrized(adjacency, directed))
+        symmetric.eliminate_zeros()
+        symmetric.sort_indices()
+    found = GraphSimilarity(symmetric, self_loops, parts.names)
+    check_total(found, "The adjacency")
+    return found
 
 
-def _symmetrized(adjacency: sp.csr_array, directed: str | None) -> sp.csr_array:
+def _symmetrized(adjacency: sp.csr_array, directed: Direction | None) -> sp.csr_array:
     mirror = sp.csr_array(adjacency.T)
     gap = abs(adjacency - mirror)
-    if not gap.nnz or gap.max() <= _ASYMMETRY * float(adjacency.max()):
+    if is_rounding(gap.data, sp.csr_array(adjacency.maximum(mirror))[gap.nonzero()], adjacency):
         return adjacency.copy()
     if directed == "sum":
         return sp.csr_array(adjacency + mirror)

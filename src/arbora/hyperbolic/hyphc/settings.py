@@ -114,7 +114,7 @@ def similarity_of(X: np.ndarray, kind: str, n_neighbors: int) -> Any:
     if kind == "precomputed":
         return similarities.dense(X)
     if kind == "knn" and len(X) > 1:
-        return similarities.knn(X, n_neighbors=min(n_neighbors, len(X) - 1))
+        return similarities.knn(X, n_neighbors=min(n_neighbors, len(X) - 1), metric="euclidean")
     if kind == "gaussian" and len(X) > 1:
         return similarities.gaussian(X)
     return similarities.cosine(X)

@@ -1,0 +1,102 @@
+"""Equal rows: found once, so that neighbors can be counted over different ones.
+
+A point with more duplicates than neighbors would otherwise have none but them, and the graph would fall apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora._base.types import Ints
+from arbora.similarity import _knn_kernels as kernels
+
+_ROWS_AT_ONCE = 4096
+
+
+class Groups(NamedTuple):
+    """Points that are equal, as groups numbered by their first point."""
+
+    # the first point of each group, ascending
+    first: Ints
+    # the group of each point
+    group: Ints
+
+    @property
+    def has_duplicates(self) -> bool:
+        """Whether any two points are equal."""
+        return len(self.first) < len(self.group)
+
+
+def group_equal_rows(rows: Any) -> Groups:
+    """Groups of equal rows of a dense or sparse matrix. O(n d)."""
+    keys = _sparse_keys(rows) if sp.issparse(rows) else kernels.hash_rows(_bits(rows))
+    groups = group_by_key(keys)
+    if groups.has_duplicates and not _are_equal(rows, groups):
+        # two different rows share a key: practically never
+        dense = rows.toarray() if sp.issparse(rows) else rows
+        groups = group_by_key(np.unique(dense + 0.0, axis=0, return_inverse=True)[1].ravel())
+    return groups
+
+
+def group_by_key(keys: Any) -> Groups:
+    """Groups of points with equal keys."""
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty(len(first), dtype=np.int64)
+    number[order] = np.arange(len(first))
+    return Groups(first[order].astype(np.int64), number[group.ravel()])
+
+
+def link_groups(groups: Groups, near: Ints, weight: Any, n_links: int) -> sp.csr_array:
+    """Directed edges of all points, given those of the groups: near[g] are groups, weight[g] their weights.
+
+    A point is joined to one member of each neighboring group, the members taking turns, and with weight 1 to the
+    next `n_links` members of its own: every group is connected, and no group has more edges than its points need.
+    """
+    n_points = len(groups.group)
+    members = np.argsort(groups.group, kind="stable")
+    sizes = np.bincount(groups.group)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rank = np.empty(n_points, dtype=np.int64)
+    rank[members] = np.arange(n_points) - np.repeat(starts, sizes)
+    theirs = near[groups.group]
+    chosen = members[starts[theirs] + rank[:, None] % sizes[theirs]]
+    rows = [np.repeat(np.arange(n_points), near.shape[1])]
+    columns, values = [chosen.ravel()], [weight[groups.group].ravel()]
+    for step in range(1, n_links + 1):
+        some = np.flatnonzero(sizes[groups.group] > step)
+        own = groups.group[some]
+        rows.append(some)
+        columns.append(members[starts[own] + (rank[some] + step) % sizes[own]])
+        values.append(np.ones(len(some), dtype=np.float32))
+    n_edges = sum(map(len, rows))
+    index = np.int32 if max(n_edges, n_points) < 2**31 else np.int64
+    ends = np.concatenate(rows).astype(index), np.concatenate(columns).astype(index)
+    return sp.csr_array((np.concatenate(values), ends), shape=(n_points, n_points))
+
+
+def _bits(rows: Any) -> Any:
+    """The rows as whole numbers; -0.0 and 0.0 are equal."""
+    dense = np.ascontiguousarray(rows) + rows.dtype.type(0)
+    return dense.view(np.uint32 if dense.dtype == np.float32 else np.uint64)
+
+
+def _sparse_keys(rows: sp.csr_array) -> Any:
+    stored = rows.copy()
+    stored.eliminate_zeros()
+    stored.sort_indices()
+    bits = np.ascontiguousarray(stored.data, dtype=np.float64).view(np.uint64)
+    return kernels.hash_sparse_rows(stored.indptr.astype(np.int64), stored.indices.astype(np.int64), bits)
+
+
+def _are_equal(rows: Any, groups: Groups) -> bool:
+    n = len(groups.group)
+    for first in range(0, n, _ROWS_AT_ONCE):
+        part = slice(first, min(first + _ROWS_AT_ONCE, n))
+        differs = rows[part] != rows[groups.first[groups.group[part]]]
+        if differs.nnz if sp.issparse(differs) else differs.any():
+            return False
+    return True

@@ -1,0 +1,200 @@
+"""Where points are compared: vectors as they are, scaled to length 1 for the cosine, or distances given."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora._base.arrays import as_matrix, as_sparse, as_vectors, check_finite, row_names
+from arbora._base.memory import refuse_if_too_large
+from arbora._base.types import AnyFloats, Floats, Ints
+from arbora.similarity._duplicates import Groups, group_by_key, group_equal_rows
+from arbora.similarity._neighbors import (
+    EXACT_UP_TO,
+    DistanceIndex,
+    Index,
+    NeighborIndex,
+    SparseIndex,
+)
+from arbora.similarity.dense import read_square
+from arbora.similarity.features import directions, directions_of_sparse
+
+# dimensions to which sparse vectors are reduced
+_SPARSE_RANK = 128
+# sparse rows with fewer values, zeros included, are made dense
+_DENSE_VALUES = 20_000_000
+
+
+class Space(Protocol):
+    """What a neighbor graph needs to know of its points."""
+
+    n_points: int
+    names: list[str] | None
+
+    def groups(self) -> Groups:
+        """Which points are equal."""
+
+    def index(self, points: Ints, seed: int, n_threads: int) -> Index:
+        """What finds neighbors among some of the points; the space lets go of its data."""
+
+    def place(self, X: Any) -> Any:
+        """New points, checked, as the index takes them."""
+
+
+class VectorSpace:
+    """Vectors compared by Euclidean distance, or by the cosine as Euclidean distance of vectors of length 1."""
+
+    def __init__(self, X: Any, metric: str) -> None:
+        self.metric = metric
+        self.names = row_names(X)
+        self._reduction: Any = None
+        wide = sp.issparse(X) and X.shape[0] * X.shape[1] > _DENSE_VALUES and X.shape[1] > _SPARSE_RANK
+        self._stays_sparse = wide and X.shape[0] <= EXACT_UP_TO
+        self._n_features = int(X.shape[1]) if sp.issparse(X) and X.ndim == 2 else None
+        if self._stays_sparse:
+            self._rows: Any = self._sparse(X)
+        elif wide:
+            self._rows = self._scaled(self._reduced(X))
+        else:
+            vectors = _dense(X)
+            self._n_features = vectors.shape[1]
+            self._rows = self._scaled(vectors)
+        self.n_points = int(self._rows.shape[0])
+
+    def groups(self) -> Groups:
+        return group_equal_rows(self._rows)
+
+    def index(self, points: Ints, seed: int, n_threads: int) -> Index:
+        rows = self._rows if len(points) == self.n_points else self._rows[points]
+        self._rows = None
+        if self._stays_sparse:
+            return SparseIndex(rows)
+        return NeighborIndex(rows, centered=self.metric == "euclidean", seed=seed, n_threads=n_threads)
+
+    def place(self, X: Any) -> Any:
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        if len(shape) == 2 and shape[1] != self._n_features:
+            raise ValueError(
+                f"X must have shape (m, {self._n_features}) like the fitted rows. Got {tuple(shape)}."
+            )
+        if self._stays_sparse:
+            return self._sparse(X if sp.issparse(X) else sp.csr_array(_dense(X)))
+        if self._reduction is not None:
+            rows = self._sparse(X if sp.issparse(X) else sp.csr_array(_dense(X)))
+            return self._scaled(np.asarray(self._reduction.transform(rows)))
+        return self._scaled(_dense(X))
+
+    def _sparse(self, X: Any) -> sp.csr_array:
+        """Sparse rows, checked; for the cosine scaled to length 1 (rows of zeros on an axis of their own)."""
+        rows = as_sparse(X).astype(np.float64, copy=False)
+        if self.metric == "euclidean":
+            return rows
+        is_zero = sp.csr_array((abs(rows).sum(axis=1) == 0).astype(np.float64)[:, None])
+        return sp.csr_array(sp.hstack([directions_of_sparse(rows), is_zero]))
+
+    def _reduced(self, X: Any) -> AnyFloats:
+        from sklearn.decomposition import TruncatedSVD
+
+        self._reduction = TruncatedSVD(_SPARSE_RANK, n_iter=3, random_state=0)
+        return np.asarray(self._reduction.fit_transform(self._sparse(X)))
+
+    def _scaled(self, X: AnyFloats) -> AnyFloats:
+        if self.metric == "euclidean":
+            return X
+        # a row of zeros has no direction: on an axis of its own it is at cosine 0 from every other row
+        is_zero = (~X.any(axis=1)).astype(X.dtype)[:, None]
+        return np.hstack([directions(X), is_zero])
+
+
+class DistanceSpace:
+    """Points known by their distances alone, a square matrix or SciPy's condensed form."""
+
+    def __init__(self, D: Any) -> None:
+        distances, self.names = read_distances(D)
+        self.n_points = len(distances)
+        self._distances: Any = distances
+        self._places: Ints | None = None
+
+    def groups(self) -> Groups:
+        # the first point at distance 0, which is the point itself where there is no other
+        return group_by_key((self._distances == 0).argmax(axis=1))
+
+    def index(self, points: Ints, seed: int, n_threads: int) -> Index:
+        distances, self._distances = self._distances, None
+        if len(points) == self.n_points:
+            return DistanceIndex(distances)
+        self._places = points
+        return DistanceIndex(distances[np.ix_(points, points)])
+
+    def place(self, X: Any) -> Floats:
+        distances = np.asarray(as_matrix(X).values, dtype=np.float64)
+        if distances.shape[1] != self.n_points:
+            raise ValueError(
+                f'X must hold the distances of new points to the {self.n_points} fitted ones (metric="precomputed"), '
+                f"shape (m, {self.n_points}). Got {distances.shape}."
+            )
+        check_finite(distances, "X")
+        if distances.min(initial=0.0) < 0:
+            raise ValueError(
+                f"X must hold distances that are not negative. The smallest is {distances.min():.6g}."
+            )
+        return distances if self._places is None else distances[:, self._places]
+
+
+def read_distances(data: Any, argument: str = "X") -> tuple[Floats, list[str] | None]:
+    """Distances as a square matrix, checked, and the names of the points."""
+    if np.ndim(data) == 1 and not hasattr(data, "columns"):
+        return _square(np.asarray(data), argument), None
+    if sp.issparse(data):
+        raise TypeError(
+            f"{argument} must be a full matrix of distances or its condensed form. Got a sparse matrix."
+        )
+    values, names = read_square(data, argument, "distances")
+    distances = values.astype(np.float64, copy=False)
+    check_distances(distances, argument)
+    largest = float(distances.max())
+    if np.abs(np.diagonal(distances)).max() > 1e-9 * largest:
+        raise ValueError(
+            f"{argument} must be 0 on the diagonal; this looks like similarities. Pass similarity.dense({argument})."
+        )
+    if np.diagonal(distances).any():
+        distances = distances.copy()
+        np.fill_diagonal(distances, 0.0)
+    return distances, names
+
+
+def check_distances(distances: Floats, argument: str) -> None:
+    """Raise unless all distances are finite and not negative."""
+    check_finite(distances, argument)
+    if distances.min(initial=0.0) < 0:
+        raise ValueError(
+            f"{argument} must not hold negative distances. The smallest is {distances.min():.6g}."
+        )
+
+
+def count_of_condensed(n_pairs: int, argument: str) -> int:
+    """How many points have that many pairs."""
+    n = round((1 + np.sqrt(1 + 8 * n_pairs)) / 2)
+    if n * (n - 1) // 2 != n_pairs:
+        raise ValueError(
+            f"{argument} is one-dimensional: condensed distances have length n (n - 1) / 2. Got {n_pairs}."
+        )
+    return int(n)
+
+
+def _square(condensed: Any, argument: str) -> Floats:
+    from scipy.spatial.distance import squareform
+
+    if condensed.dtype.kind not in "biuf":
+        raise TypeError(f"{argument} must hold real numbers. Got dtype {condensed.dtype}.")
+    n = count_of_condensed(len(condensed), argument)
+    refuse_if_too_large(16 * n * n, f"The distances between {n} points", "Pass vectors instead.")
+    check_distances(condensed.astype(np.float64), argument)
+    return np.asarray(squareform(condensed.astype(np.float64)) if n > 1 else np.zeros((1, 1)))
+
+
+def _dense(X: Any) -> AnyFloats:
+    is_single = getattr(X, "dtype", None) in (np.float32, np.float16)
+    return as_vectors(X, dtype=np.float32 if is_single else np.float64)

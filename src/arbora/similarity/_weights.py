@@ -1,0 +1,77 @@
+"""How distances to neighbors become similarities."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arbora._base.types import Floats, Ints
+from arbora.similarity import _knn_kernels as kernels
+
+Weights: TypeAlias = Literal["fuzzy", "heat", "binary"]
+WEIGHTS = ("fuzzy", "heat", "binary")
+# an edge of the graph never vanishes by underflow
+_SMALLEST_WEIGHT = np.float32(1e-12)
+
+Singles: TypeAlias = NDArray[np.float32]
+
+
+class Weighting:
+    """Weights of a kind, with the local scales that new points need. Independent of the unit of distances."""
+
+    def __init__(self, kind: Weights, distance: Floats) -> None:
+        self.kind = kind
+        self.radius = distance.max(axis=1, initial=0.0)
+        if kind == "fuzzy" and distance.shape[1]:
+            self.nearest, self.scale = kernels.smooth_local_scales(distance)
+        elif kind == "heat":
+            positive = self.radius[self.radius > 0]
+            self.heat = float(np.median(positive)) if len(positive) else 1.0
+
+    def of_own(self, distance: Floats) -> Singles:
+        """Weight of each point's edges to its neighbors, seen from the point."""
+        if distance.shape[1] == 0 or self.kind == "binary":
+            return np.ones(distance.shape, dtype=np.float32)
+        if self.kind == "heat":
+            weights = np.exp(-0.5 * (distance / self.heat) ** 2).astype(np.float32)
+            return np.maximum(weights, _SMALLEST_WEIGHT)
+        return np.maximum(kernels.fuzzy_weights(distance, self.nearest, self.scale), _SMALLEST_WEIGHT)
+
+    def of_new(self, distance: Floats, points: Ints) -> Singles:
+        """The same for new points; a neighbor's view counts where the new point would be its neighbor."""
+        if self.kind != "fuzzy":
+            return self.of_own(distance)
+        # nothing to scale by: the only neighbor is as near as can be
+        if distance.shape[1] == 1:
+            return np.ones(distance.shape, dtype=np.float32)
+        theirs = np.exp(-np.maximum(distance - self.nearest[points], 0) / self.scale[points])
+        theirs[distance > self.radius[points]] = 0
+        ours = kernels.fuzzy_weights(distance, *kernels.smooth_local_scales(distance))
+        joined = np.maximum(ours + theirs - ours * theirs, _SMALLEST_WEIGHT)
+        return np.asarray(joined, dtype=np.float32)
+
+
+def rows_of_neighbors(points: Ints, weight: Singles, n_points: int) -> sp.csr_array:
+    """A sparse row of weights for each row of neighbors."""
+    n_rows, k = points.shape
+    index = np.int32 if max(n_rows * k, n_points) < 2**31 else np.int64
+    indptr = np.arange(0, n_rows * k + 1, k, dtype=index) if k else np.zeros(n_rows + 1, dtype=index)
+    rows = sp.csr_array((weight.ravel(), points.ravel().astype(index), indptr), shape=(n_rows, n_points))
+    rows.sort_indices()
+    return rows
+
+
+def join_directions(directed: sp.csr_array, kind: Weights) -> sp.csr_array:
+    """The two directions of each edge as one: a + b - ab for fuzzy weights, otherwise the larger."""
+    mirror = sp.csr_array(directed.T)
+    if kind != "fuzzy":
+        joined = sp.csr_array(directed.maximum(mirror))
+    else:
+        joined = directed + mirror
+        joined -= directed.multiply(mirror)
+        joined = sp.csr_array(joined)
+    joined.sort_indices()
+    return joined
