@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
 import arbora as ab
@@ -12,17 +13,26 @@ from arbora.similarity.archive import similarity_from_arrays, similarity_to_arra
 
 X, _ = make_blobs(80, n_features=5, centers=3, random_state=0)
 OLD, NEW = X[:60], X[60:]
+TWICE = OLD[:30].repeat(2, axis=0)
 W = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 20)
 
 
 @pytest.mark.parametrize(
     ("similarity", "new"),
     [
-        (ab.similarity.knn(OLD, 8), NEW),
+        (ab.similarity.knn(OLD, 8, "euclidean"), NEW),
         (ab.similarity.knn(OLD, 8, "cosine"), NEW),
         (ab.similarity.knn(OLD.astype(np.float32), 8), NEW),
         (ab.similarity.knn(OLD, 8, weights="heat"), NEW),
         (ab.similarity.knn(OLD, 8, weights="binary"), NEW),
+        (ab.similarity.knn(np.concatenate([OLD, OLD[:30]]), 8, "euclidean"), NEW),
+        (ab.similarity.knn(cdist(OLD, OLD), 8, "precomputed"), cdist(NEW, OLD)),
+        (
+            ab.similarity.knn(
+                cdist(OLD[:30].repeat(2, axis=0), OLD[:30].repeat(2, axis=0)), 3, "precomputed"
+            ),
+            cdist(NEW, OLD[:30].repeat(2, axis=0)),
+        ),
         (ab.similarity.knn(OLD[:1]), NEW),
         (ab.similarity.knn(OLD[:2]), NEW),
         (ab.similarity.cosine(OLD), NEW),
@@ -47,17 +57,19 @@ def test_large_and_sparse_indexes_are_read_back(metric, monkeypatch):
     import importlib
 
     neighbors = importlib.import_module("arbora.similarity._neighbors")
-    knn_file = importlib.import_module("arbora.similarity.knn")
+    space = importlib.import_module("arbora.similarity._space")
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3000, 5))
     sparse = sp.random_array((400, 300), density=0.05, rng=rng, format="csr")
     with monkeypatch.context() as small:
         small.setattr(neighbors, "EXACT_UP_TO", 1000)
+        small.setattr(space, "EXACT_UP_TO", 1000)
         by_cells = knn(rows, 5, metric, random_state=0)
     with monkeypatch.context() as small:
-        small.setattr(knn_file, "_DENSE_VALUES", 100)
+        small.setattr(space, "_DENSE_VALUES", 100)
         kept_sparse = knn(sparse, 5, metric)
-        small.setattr(knn_file, "EXACT_UP_TO", 100)
+        small.setattr(space, "EXACT_UP_TO", 100)
+        small.setattr(neighbors, "EXACT_UP_TO", 100)
         reduced = knn(sparse, 5, metric)
     for similarity, new in ((by_cells, rows[:50] + 0.1), (kept_sparse, sparse[:20]), (reduced, sparse[:20])):
         again = similarity_from_arrays(similarity_to_arrays(similarity))

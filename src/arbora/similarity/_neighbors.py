@@ -71,15 +71,15 @@ class NeighborIndex:
         self.is_exact = n_points <= EXACT_UP_TO
         self.dtype = np.dtype(X.dtype if self.is_exact else np.float32)
         # powers of two are exact: values near the largest float are squared and summed as well as any
-        self._exponent = int(np.frexp(np.abs(X).max())[1])
-        self._scale = 1.0
-        self._shift = np.zeros(X.shape[1])
+        self.exponent = int(np.frexp(np.abs(X).max())[1])
+        self.scale = 1.0
+        self.shift = np.zeros(X.shape[1])
         if centered:
-            self._shift = np.ldexp(X, -self._exponent).mean(axis=0, dtype=np.float64)
+            self.shift = np.ldexp(X, -self.exponent).mean(axis=0, dtype=np.float64)
         shifted = self._shifted(X)
         # 1 where all rows are equal
-        self._scale = float(np.abs(shifted).max()) or 1.0
-        shifted /= self._scale
+        self.scale = float(np.abs(shifted).max()) or 1.0
+        shifted /= self.scale
         if self.is_exact:
             self.centers: AnyFloats | None = None
             self.order = np.arange(n_points)
@@ -92,15 +92,15 @@ class NeighborIndex:
     def transform(self, X: AnyFloats) -> AnyFloats:
         """Vectors in the coordinates of `rows`; of those far beyond all rows only the direction matters."""
         placed = self._shifted(X)
-        placed /= self._scale
+        placed /= self.scale
         largest = np.abs(placed).max(axis=1, keepdims=True)
         placed *= _FARTHEST / np.maximum(largest, _FARTHEST)
         return placed.astype(self.dtype)
 
     def _shifted(self, X: AnyFloats) -> Floats:
         own = np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]
-        exponent = np.minimum(-self._exponent, _FARTHEST_EXPONENT - own)
-        return np.asarray(np.ldexp(X, exponent) - self._shift, dtype=np.float64)
+        exponent = np.minimum(-self.exponent, _FARTHEST_EXPONENT - own)
+        return np.asarray(np.ldexp(X, exponent) - self.shift, dtype=np.float64)
 
     def _sort_into_cells(self, X: Singles, seed: int, n_threads: int) -> None:
         n_cells = int(_CELLS_PER_ROOT * np.sqrt(len(X)))
@@ -232,33 +232,34 @@ class NeighborIndex:
 class SparseIndex:
     """The same for sparse rows too wide to be made dense, through scikit-learn's brute force."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, unit: float | None = None) -> None:
         from sklearn.neighbors import NearestNeighbors
 
         # in units of the largest value: squares must neither overflow nor vanish
-        self._unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
-        self._model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(X / self._unit)
+        self.unit = unit or float(np.abs(X.data).max(initial=0.0)) or 1.0
+        rows = X / self.unit if unit is None else X
+        self.model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(rows)
 
     def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
         """Neighbors of every point, itself excluded."""
         if n_neighbors == 0:
-            n_points = self._model.n_samples_fit_
+            n_points = self.model.n_samples_fit_
             return np.empty((n_points, 0), dtype=np.int64), np.empty((n_points, 0))
-        distance, points = self._model.set_params(n_jobs=n_threads).kneighbors(n_neighbors=n_neighbors)
+        distance, points = self.model.set_params(n_jobs=n_threads).kneighbors(n_neighbors=n_neighbors)
         return points, distance
 
     def query(self, X: Any, n_neighbors: int, n_threads: int) -> Neighbors:
         """Neighbors of new vectors among the points."""
-        new = X / self._unit
-        distance, points = self._model.set_params(n_jobs=n_threads).kneighbors(new, n_neighbors=n_neighbors)
+        new = X / self.unit
+        distance, points = self.model.set_params(n_jobs=n_threads).kneighbors(new, n_neighbors=n_neighbors)
         return points, distance
 
 
 class DistanceIndex:
     """The same for distances given as a square matrix."""
 
-    def __init__(self, distances: Floats) -> None:
-        self._distances: Floats | None = distances
+    def __init__(self, distances: Floats | None) -> None:
+        self._distances = distances
 
     def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
         """Neighbors of every point, itself excluded. The distances are let go: new points bring theirs."""

@@ -49,41 +49,41 @@ class VectorSpace:
     def __init__(self, X: Any, metric: str) -> None:
         self.metric = metric
         self.names = row_names(X)
-        self._reduction: Any = None
+        self.reduction: Any = None
         wide = sp.issparse(X) and X.shape[0] * X.shape[1] > _DENSE_VALUES and X.shape[1] > _SPARSE_RANK
-        self._stays_sparse = wide and X.shape[0] <= EXACT_UP_TO
-        self._n_features = int(X.shape[1]) if sp.issparse(X) and X.ndim == 2 else None
-        if self._stays_sparse:
-            self._rows: Any = self._sparse(X)
+        self.stays_sparse = wide and X.shape[0] <= EXACT_UP_TO
+        self.n_features = int(X.shape[1]) if sp.issparse(X) and X.ndim == 2 else None
+        if self.stays_sparse:
+            self.rows: Any = self._sparse(X)
         elif wide:
-            self._rows = self._scaled(self._reduced(X))
+            self.rows = self._scaled(self._reduced(X))
         else:
             vectors = _dense(X)
-            self._n_features = vectors.shape[1]
-            self._rows = self._scaled(vectors)
-        self.n_points = int(self._rows.shape[0])
+            self.n_features = vectors.shape[1]
+            self.rows = self._scaled(vectors)
+        self.n_points = int(self.rows.shape[0])
 
     def groups(self) -> Groups:
-        return group_equal_rows(self._rows)
+        return group_equal_rows(self.rows)
 
     def index(self, points: Ints, seed: int, n_threads: int) -> Index:
-        rows = self._rows if len(points) == self.n_points else self._rows[points]
-        self._rows = None
-        if self._stays_sparse:
+        rows = self.rows if len(points) == self.n_points else self.rows[points]
+        self.rows = None
+        if self.stays_sparse:
             return SparseIndex(rows)
         return NeighborIndex(rows, centered=self.metric == "euclidean", seed=seed, n_threads=n_threads)
 
     def place(self, X: Any) -> Any:
         shape = X.shape if hasattr(X, "shape") else np.shape(X)
-        if len(shape) == 2 and shape[1] != self._n_features:
+        if len(shape) == 2 and shape[1] != self.n_features:
             raise ValueError(
-                f"X must have shape (m, {self._n_features}) like the fitted rows. Got {tuple(shape)}."
+                f"X must have shape (m, {self.n_features}) like the fitted rows. Got {tuple(shape)}."
             )
-        if self._stays_sparse:
+        if self.stays_sparse:
             return self._sparse(X if sp.issparse(X) else sp.csr_array(_dense(X)))
-        if self._reduction is not None:
+        if self.reduction is not None:
             rows = self._sparse(X if sp.issparse(X) else sp.csr_array(_dense(X)))
-            return self._scaled(np.asarray(self._reduction.transform(rows)))
+            return self._scaled(np.asarray(self.reduction.transform(rows)))
         return self._scaled(_dense(X))
 
     def _sparse(self, X: Any) -> sp.csr_array:
@@ -97,8 +97,8 @@ class VectorSpace:
     def _reduced(self, X: Any) -> AnyFloats:
         from sklearn.decomposition import TruncatedSVD
 
-        self._reduction = TruncatedSVD(_SPARSE_RANK, n_iter=3, random_state=0)
-        return np.asarray(self._reduction.fit_transform(self._sparse(X)))
+        self.reduction = TruncatedSVD(_SPARSE_RANK, n_iter=3, random_state=0)
+        return np.asarray(self.reduction.fit_transform(self._sparse(X)))
 
     def _scaled(self, X: AnyFloats) -> AnyFloats:
         if self.metric == "euclidean":
@@ -114,18 +114,18 @@ class DistanceSpace:
     def __init__(self, D: Any) -> None:
         distances, self.names = read_distances(D)
         self.n_points = len(distances)
-        self._distances: Any = distances
-        self._places: Ints | None = None
+        self.distances: Any = distances
+        self.places: Ints | None = None
 
     def groups(self) -> Groups:
         # the first point at distance 0, which is the point itself where there is no other
-        return group_by_key((self._distances == 0).argmax(axis=1))
+        return group_by_key((self.distances == 0).argmax(axis=1))
 
     def index(self, points: Ints, seed: int, n_threads: int) -> Index:
-        distances, self._distances = self._distances, None
+        distances, self.distances = self.distances, None
         if len(points) == self.n_points:
             return DistanceIndex(distances)
-        self._places = points
+        self.places = points
         return DistanceIndex(distances[np.ix_(points, points)])
 
     def place(self, X: Any) -> Floats:
@@ -140,7 +140,7 @@ class DistanceSpace:
             raise ValueError(
                 f"X must hold distances that are not negative. The smallest is {distances.min():.6g}."
             )
-        return distances if self._places is None else distances[:, self._places]
+        return distances if self.places is None else distances[:, self.places]
 
 
 def read_distances(data: Any, argument: str = "X") -> tuple[Floats, list[str] | None]:

@@ -14,19 +14,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora.errors import FormatError
-from arbora.similarity._neighbors import NeighborIndex, SparseIndex
+from arbora.similarity._duplicates import Groups
+from arbora.similarity._neighbors import DistanceIndex, Index, NeighborIndex, SparseIndex
+from arbora.similarity._space import DistanceSpace, Space, VectorSpace
+from arbora.similarity._weights import Weighting
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import FeatureSimilarity
 from arbora.similarity.gaussian import GaussianSimilarity
 from arbora.similarity.graph import GraphSimilarity
-from arbora.similarity.knn import KnnSimilarity, _Space, _Weighting
+from arbora.similarity.knn import KnnModel, KnnSimilarity
 from arbora.similarity.protocol import Similarity
 
 Arrays = dict[str, NDArray[Any]]
 # Numbers and arrays that each part of a neighbor graph is made of, where it has them.
-_INDEX = ("shift", "scale", "rows", "order", "offsets", "centers")
-_WEIGHTING = ("kind", "n_neighbors", "radius", "nearest", "scale", "heat")
-_SPACE = ("metric", "n_features", "stays_sparse")
+_INDEX = ("shift", "scale", "exponent", "rows", "order", "offsets", "centers")
+_WEIGHTING = ("kind", "radius", "nearest", "scale", "heat")
+_SPACE = ("metric", "n_points", "n_features", "stays_sparse", "places")
 
 
 def similarity_to_arrays(similarity: Similarity) -> Arrays:
@@ -114,37 +117,51 @@ def _read_graph(arrays: Mapping[str, NDArray[Any]]) -> GraphSimilarity:
 
 
 def _write_knn(similarity: KnnSimilarity) -> Arrays:
+    model = similarity.model
     arrays = _write_csr("csr", similarity.csr)
-    arrays |= _values("space", similarity._space, _SPACE)
-    if similarity._space.reduction is not None:
-        arrays["space.reduction"] = similarity._space.reduction.components_
-    arrays |= _values("weighting", similarity._weighting, _WEIGHTING)
-    index = similarity._index
-    if isinstance(index, SparseIndex):
-        arrays |= _write_csr("index.sparse", index.model._fit_X)
-    elif index is not None:
-        arrays |= _values("index", index, _INDEX)
+    arrays["n_neighbors"], arrays["metric"] = np.array(similarity.n_neighbors), np.array(similarity.metric)
+    arrays["groups.first"], arrays["groups.group"] = model.groups
+    arrays |= _values("space", model.space, _SPACE)
+    reduction = getattr(model.space, "reduction", None)
+    if reduction is not None:
+        arrays["space.reduction"] = reduction.components_
+    arrays |= _values("weighting", model.weighting, _WEIGHTING)
+    if isinstance(model.index, SparseIndex):
+        arrays |= _write_csr("index.sparse", model.index.model._fit_X)
+        arrays["index.unit"] = np.array(model.index.unit)
+    elif isinstance(model.index, NeighborIndex):
+        arrays |= _values("index", model.index, _INDEX)
     return arrays
 
 
 def _read_knn(arrays: Mapping[str, NDArray[Any]]) -> KnnSimilarity:
-    space = _restored(_Space, "space", arrays)
-    space.rows = None
-    space.reduction = _read_reduction(arrays) if "space.reduction" in arrays else None
-    if "index.sparse.shape" in arrays:
-        index: NeighborIndex | SparseIndex | None = SparseIndex(_read_csr("index.sparse", arrays))
-    elif "index.rows" in arrays:
-        index = _read_index(arrays)
-    else:
-        index = None
+    metric = str(arrays["metric"])
     csr = _read_csr("csr", arrays)
     _require(csr.shape[0] == csr.shape[1], "its adjacency is not square")
-    _require(csr.shape[0] == 1 or index is not None, "its vectors are missing")
-    return KnnSimilarity(csr, index, space, _restored(_Weighting, "weighting", arrays))
+    groups = Groups(arrays["groups.first"], arrays["groups.group"])
+    _require(len(groups.group) == csr.shape[0], "its groups do not fit")
+    space: Space = _restored(DistanceSpace if metric == "precomputed" else VectorSpace, "space", arrays)
+    space.names = None
+    if isinstance(space, VectorSpace):
+        space.rows = None
+        space.reduction = _read_reduction(arrays) if "space.reduction" in arrays else None
+    elif isinstance(space, DistanceSpace) and "space.places" not in arrays:
+        space.places = None
+    index = _read_index(metric, arrays)
+    model = KnnModel(space, groups, index, _restored(Weighting, "weighting", arrays), metric)
+    return KnnSimilarity(csr, int(arrays["n_neighbors"]), model)
 
 
-def _read_index(arrays: Mapping[str, NDArray[Any]]) -> NeighborIndex:
-    index = _restored(NeighborIndex, "index", arrays)
+def _read_index(metric: str, arrays: Mapping[str, NDArray[Any]]) -> Index:
+    if metric == "precomputed":
+        return DistanceIndex(None)
+    if "index.sparse.shape" in arrays:
+        return SparseIndex(_read_csr("index.sparse", arrays), float(arrays["index.unit"]))
+    return _read_neighbor_index(arrays)
+
+
+def _read_neighbor_index(arrays: Mapping[str, NDArray[Any]]) -> NeighborIndex:
+    index: NeighborIndex = _restored(NeighborIndex, "index", arrays)
     n_points = len(index.rows)
     is_order = np.array_equal(np.sort(index.order), np.arange(n_points))
     _require(is_order and index.offsets[-1] == n_points, "its rows do not fit their order")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from arbora._base.params import check_choice, check_whole
 from arbora._base.progress import ProgressCallback, Stage, check_progress
 from arbora._base.random import seed_of, with_words_for_seed
 from arbora._base.threads import count_threads
-from arbora._base.types import RandomState
+from arbora._base.types import Floats, RandomState
 from arbora.similarity._duplicates import Groups, link_groups
 from arbora.similarity._neighbors import EXACT_UP_TO, Index
 from arbora.similarity._space import DistanceSpace, Space, VectorSpace
@@ -36,11 +36,11 @@ class KnnSimilarity(GraphSimilarity):
         As given to `knn`.
     """
 
-    def __init__(self, csr: sp.csr_array, n_neighbors: int, metric: Metric, model: _Model) -> None:
+    def __init__(self, csr: sp.csr_array, n_neighbors: int, model: KnnModel) -> None:
         super().__init__(csr, names=model.space.names)
-        self._model = model
+        self.model = model
         self.n_neighbors = n_neighbors
-        self.metric = metric
+        self.metric = model.metric
         self.weights = model.weighting.kind
 
     def query(self, X: Any, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> sp.csr_array:
@@ -60,11 +60,11 @@ class KnnSimilarity(GraphSimilarity):
         similarity : csr_array of float32, shape (m, n_points)
         """
         wanted = self.n_neighbors if n_neighbors is None else check_whole(n_neighbors, "n_neighbors")
-        model = self._model
+        model = self.model
         new = model.space.place(X)
         n_different = len(model.groups.first)
         near, distance = model.index.query(new, max(1, min(wanted, n_different)), count_threads(n_jobs))
-        weight = model.weighting.of_new(model.measured(distance), near)
+        weight = model.weighting.of_new(measured(distance, self.metric), near)
         return rows_of_neighbors(model.groups.first[near], weight, self.n_points)
 
     def identity(self) -> dict[str, Any]:
@@ -145,13 +145,15 @@ def knn(
         seed = seed_of(random_state) if len(groups.first) > EXACT_UP_TO else 0
         index = space.index(groups.first, seed, n_threads)
         near, distance = index.neighbors(min(k, len(groups.first) - 1), n_threads, stage.update)
-        model = _Model(space, groups, index, distance, weights, metric)
-        weight = model.weighting.of_own(model.measured(distance))
+        distance = measured(distance, metric)
+        weighting = Weighting(weights, distance)
+        weight = weighting.of_own(distance)
         if groups.has_duplicates:
             directed = link_groups(groups, near, weight, k)
         else:
             directed = rows_of_neighbors(near, weight, space.n_points)
-        return KnnSimilarity(join_directions(directed, weights), k, metric, model)
+        model = KnnModel(space, groups, index, weighting, metric)
+        return KnnSimilarity(join_directions(directed, weights), k, model)
 
 
 def _groups(space: Space, n_neighbors: int) -> Groups:
@@ -162,21 +164,19 @@ def _groups(space: Space, n_neighbors: int) -> Groups:
     return Groups(everyone, everyone)
 
 
-class _Model:
+class KnnModel(NamedTuple):
     """What new points are compared by: the points that differ, their index, and the weights of distances."""
 
-    def __init__(
-        self, space: Space, groups: Groups, index: Index, distance: Any, weights: Weights, metric: Metric
-    ) -> None:
-        self.space = space
-        self.groups = groups
-        self.index = index
-        self.metric = metric
-        self.weighting = Weighting(weights, self.measured(distance))
-
-    def measured(self, distance: Any) -> Any:
-        """Distances of the metric, given Euclidean ones: for unit vectors 1 - cos = d^2 / 2."""
-        return distance**2 / 2 if self.metric == "cosine" else distance
+    space: Space
+    groups: Groups
+    index: Index
+    weighting: Weighting
+    metric: str
 
 
-__all__ = ["METRICS", "WEIGHTS", "KnnSimilarity", "Metric", "knn"]
+def measured(distance: Floats, metric: str) -> Floats:
+    """Distances of the metric, given Euclidean ones: for unit vectors 1 - cos = d^2 / 2."""
+    return distance**2 / 2 if metric == "cosine" else distance
+
+
+__all__ = ["METRICS", "WEIGHTS", "KnnModel", "KnnSimilarity", "Metric", "knn"]
