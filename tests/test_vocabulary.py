@@ -33,11 +33,9 @@ PACKAGES = (
 
 NOT_YET = {
     "hyperbolic",
-    "linkages",
     "nn",
     "probabilistic",
     "search",
-    "similarity",
 }
 
 INSTEAD_OF = {

@@ -96,7 +96,6 @@ def test_asymmetry_is_judged_by_the_weights(scale):
         (sp.csr_array(W * 1j), {}, ValueError, "real numbers"),
         (sp.csr_array(-W), {}, ValueError, "negative"),
         (sp.csr_array(W * np.nan), {}, ValueError, "finite"),
-        (sp.csr_array(W * 1e300), {}, ValueError, "Divide it by a constant"),
         (sp.csr_array(W), {"directed": "both"}, ValueError, "directed must be one of"),
         (sp.csr_array(W), {"n_points": 3}, ValueError, "n_points is for edges"),
         (nx.Graph(), {}, ValueError, "no nodes"),

@@ -16,7 +16,6 @@ from arbora.similarity.protocol import (
     check_covers,
     check_pair_arrays,
     check_points,
-    check_total,
     check_vectors_of_points,
     names_of_subset,
 )
@@ -120,7 +119,6 @@ def dense(matrix: ArrayLike) -> DenseSimilarity:
         )
     _refuse_distances(values)
     found = DenseSimilarity(values, names)
-    check_total(found, "matrix")
     return found
 
 

@@ -18,7 +18,6 @@ from arbora.similarity.protocol import (
     check_covers,
     check_pair_arrays,
     check_points,
-    check_total,
     check_vectors_of_points,
     names_of_subset,
 )
@@ -186,7 +185,6 @@ def _from_parts(parts: GraphParts, directed: Direction | None) -> GraphSimilarit
         symmetric.eliminate_zeros()
         symmetric.sort_indices()
     found = GraphSimilarity(symmetric, self_loops, parts.names)
-    check_total(found, "The adjacency")
     return found
 
 

@@ -24,8 +24,6 @@ from arbora.similarity import _kernels as kernels
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
-_LARGEST_TOTAL = 1e150
-
 
 class Similarity(ABC):
     """How alike n points are: symmetric, larger means more alike, the same each time it is asked.
@@ -272,16 +270,6 @@ def check_vectors_of_points(x: ArrayLike, n_points: int) -> Floats:
     return vectors
 
 
-def check_total(similarity: Similarity, argument: str) -> None:
-    """Raise where similarities are so large that squares of their sums, which objectives are made of, overflow."""
-    with np.errstate(over="ignore"):
-        total = similarity.total
-    if not total <= _LARGEST_TOTAL:
-        raise ValueError(
-            f"{argument} holds values whose sum, {total:.3g}, exceeds {_LARGEST_TOTAL:.0e}. Divide it by a constant."
-        )
-
-
 def check_similarity_rows(X: Any, n_points: int) -> sp.csr_array:
     """Similarities of new points to the old as sparse rows, finite and not negative."""
     if sp.issparse(X):
@@ -334,7 +322,6 @@ __all__ = [
     "check_pair_arrays",
     "check_points",
     "check_similarity_rows",
-    "check_total",
     "check_vectors_of_points",
     "is_similarity",
     "names_of_subset",
