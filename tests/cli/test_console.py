@@ -1,53 +1,71 @@
-"""Bars: what they show while work goes on."""
+"""Progress: what is shown while work is under way."""
 
+import re
 import time
 
 import numpy as np
 import pytest
 
 import arbora as ab
-from arbora.cli._console import Console
+from arbora.cli._console import Console, plain
+from arbora.cli._exit import CommandError
 from arbora.cli.methods import _expected_seconds
 
 
 @pytest.fixture
-def console(monkeypatch, capfd):
+def console(monkeypatch):
     monkeypatch.setenv("ARBORA_PROGRESS", "1")
-    console = Console(quiet=False, as_json=False)
-    with console.progress():
-        yield console
+    return Console()
 
 
-def test_a_stage_of_known_length_moves_with_the_clock_and_stops_short_when_it_is_late(console):
-    with console.stage("linkage", expected=1.0):
-        task = console._bars.tasks[-1]
-        time.sleep(0.5)
-        assert 0.1 < task.completed < 1.0 == task.total
-        time.sleep(1.0)
-        assert 85 < task.percentage < 95
-    assert task.finished
+def test_a_stage_of_known_length_moves_with_the_clock_and_slows_down_when_it_is_late(console, monkeypatch):
+    shown = []
+    monkeypatch.setattr(console, "_bar", lambda *report: shown.append(report))
+    with console.stage("linkage", expected=0.5):
+        time.sleep(1.5)
+    shares = [done for _, done, _ in shown]
+    assert shares == sorted(shares)
+    assert shares[0] == 0 and shares[-1] == 1
+    assert 0.9 < shares[-2] < 1
     assert console.seconds["linkage"] >= 1.5
 
 
-def test_a_reported_stage_pulses_until_its_first_share(console):
-    report = console.reporter()
-    report("refine", 0.0)
-    assert console._bars.tasks[-1].total is None
-    report("refine", 0.25)
-    assert console._bars.tasks[-1].percentage == 25
-    report("refine", 1.0)
-    assert console._bars.tasks[-1].finished
-    assert len(console._bars.tasks) == 1
+def test_a_reported_stage_is_timed_and_shown(console, capsys):
+    console.progress("refine", 0.0, 1.0)
+    console.progress("refine", 1.0, 1.0)
+    assert re.fullmatch(r"refine: done in .* s\n", capsys.readouterr().err)
     assert "refine" in console.seconds
 
 
-def test_nothing_is_drawn_without_a_terminal(monkeypatch, capfd):
+def test_nothing_is_shown_without_a_terminal(monkeypatch, capsys):
     monkeypatch.delenv("ARBORA_PROGRESS", raising=False)
-    console = Console(quiet=False, as_json=False)
-    with console.progress(), console.stage("linkage", expected=1.0):
-        console.reporter()("refine", 0.5)
+    console = Console()
+    with console.stage("linkage", expected=1.0):
+        console.progress("refine", 0.5, 1.0)
     assert not console.shows_bars
-    assert capfd.readouterr().err == ""
+    assert capsys.readouterr().err == ""
+
+
+def test_words_give_way_to_a_result_on_standard_output(capsys):
+    console = Console()
+    console.give_way_to("-")
+    console.say("hello")
+    assert capsys.readouterr() == ("", "hello\n")
+    with pytest.raises(CommandError, match="--json and --out -"):
+        Console(as_json=True).give_way_to("-")
+
+
+def test_terminal_codes_and_broken_letters_are_replaced(capsys):
+    Console().say("\x1b[31mred \udce9")
+    assert capsys.readouterr().out == "\ufffd[31mred \ufffd\n"
+
+
+def test_json_has_neither_nan_nor_numpy():
+    assert plain({"a": np.float64("nan"), "b": np.arange(2), "c": (np.int64(3), "x")}) == {
+        "a": None,
+        "b": [0, 1],
+        "c": [3, "x"],
+    }
 
 
 def test_the_time_of_a_long_linkage_is_estimated_by_a_sample():
@@ -56,6 +74,7 @@ def test_the_time_of_a_long_linkage_is_estimated_by_a_sample():
     expected = _expected_seconds(ab.linkage, X, options)
     began = time.perf_counter()
     ab.linkage(X, **options)
-    assert 0.05 < expected / (time.perf_counter() - began) < 20  # a busy machine may slow down either
+    # a busy machine may slow down either
+    assert 0.05 < expected / (time.perf_counter() - began) < 20
     assert _expected_seconds(ab.linkage, X[:1000], options) is None
     assert _expected_seconds(ab.bisecting_kmeans, X, {}) is None

@@ -1,4 +1,4 @@
-"""Every method of the command line builds a tree."""
+"""Options and methods of the command line, in pairs: what goes together works, what does not is refused by name."""
 
 import numpy as np
 import pytest
@@ -7,43 +7,98 @@ from sklearn.datasets import make_blobs
 
 from arbora.cli._app import METHODS
 from arbora.cli._console import Console
-from arbora.cli._exit import CommandError
-from arbora.cli.checkpoint import Checkpoint
-from arbora.cli.methods import build_tree, read_settings
-from arbora.cli.reading import Data
+from arbora.cli._exit import UNUSABLE, USAGE, CommandError
+from arbora.cli._options import Running
+from arbora.cli._run import Run
+from arbora.cli.fit import fit_tree
+from arbora.cli.methods import BY_NAME, check_data, check_settings, chosen_metric, read_settings
+from arbora.reading import Dataset
 
-X, Y = make_blobs(40, centers=[[9, 0, 0], [0, 9, 0], [0, 0, 9]], n_features=3, random_state=0)
-
-
-def built(method, data=None, **options):
-    data = data or Data("vectors", X, "blobs", "npy")
-    given = {"metric": "cosine", "settings": {}, "seed": 0, "threads": 1, "kept": Checkpoint(None, data)}
-    return build_tree(data, method, **{**given, "console": Console(quiet=True, as_json=False), **options})
-
-
-@pytest.mark.parametrize("method", [method for method in METHODS if method != "l2h"])
-def test_every_method_finds_three_blobs(method):
-    settings = {"max_epochs": 3} if method == "hyphc" else {}
-    tree = built(method, settings=settings)
-    assert tree.n_leaves == 40
-    if method in ("auto", "hyphc", "average", "ward", "complete"):
-        labels = tree.cut(n_clusters=3)
-        assert len(set(zip(labels.tolist(), Y.tolist(), strict=True))) == 3
+X, Y = make_blobs(24, centers=[[9, 0, 0], [0, 9, 0], [0, 0, 9]], n_features=3, random_state=0)
+X = np.abs(X)
+NAMES = [f"p{k}" for k in range(24)]
+QUICK = {"hyphc": {"max_epochs": 2}, "ghhc": {"max_steps": 20}, "fph": {"max_epochs": 5, "n_internal": 8}}
+METRICS = (None, "cosine", "euclidean", "cityblock")
 
 
-def test_l2h_makes_a_tree_over_the_columns():
-    data = Data("vectors", X, "logits", "csv", feature_names=["cat", "dog", "car"])
-    tree = built("l2h", data)
-    assert sorted(tree.name[:3]) == ["car", "cat", "dog"]
+def data_of(kind):
+    distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(-1))
+    values = {
+        "vectors": X,
+        "graph": sp.csr_array(np.kron(np.eye(3), np.ones((8, 8))) - np.eye(24)),
+        "distances": distances,
+        "similarities": 1 / (1 + distances),
+    }
+    return Dataset(values[kind], kind, "blobs", "npy", names=NAMES)
 
 
-def test_graphs_take_the_methods_that_know_them():
-    adjacency = sp.csr_matrix(np.kron(np.eye(3), np.ones((4, 4))) - np.eye(12))
-    data = Data("graph", adjacency, "g", "mtx")
-    assert built("average", data).n_leaves == 12
-    assert built("auto", data).n_leaves == 12
-    with pytest.raises(CommandError, match="needs vectors"):
-        built("bisecting-kmeans", data)
+def test_the_table_of_methods_is_the_one_in_the_help():
+    assert tuple(BY_NAME) == METHODS or set(BY_NAME) == set(METHODS)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", ["vectors", "graph", "distances", "similarities"])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_pair_of_method_data_and_metric_works_or_is_refused(method, kind, metric, monkeypatch):
+    data = data_of(kind)
+    known = BY_NAME[method]
+    if metric is not None and (kind != "vectors" or metric not in known.metrics):
+        with pytest.raises(CommandError, match="--metric") as caught:
+            chosen_metric(method, metric, kind)
+        assert caught.value.code == USAGE
+        return
+    run = Run(
+        data,
+        method,
+        chosen_metric(method, metric, kind),
+        Running(0, 1),
+        Console(quiet=True),
+        QUICK.get(method, {}),
+    )
+    if kind not in known.takes:
+        with pytest.raises(CommandError, match=f"--method {method} takes") as caught:
+            check_data(run)
+        assert caught.value.code == UNUSABLE
+        return
+    check_data(run)
+    if metric not in (None, "cosine", "euclidean") and method != "average":
+        # one linkage stands for all of them
+        return
+    tree = fit_tree(run).tree
+    if method == "l2h":
+        assert tree.n_leaves == 3
+        return
+    assert tree.n_leaves == 24
+    assert [tree.label(leaf) for leaf in range(24)] == NAMES
+    if method in ("auto", "average", "ward", "complete", "paris") and kind != "similarities":
+        labels = tree.cut(n_clusters=3, exact="nearest")
+        assert len(set(zip(labels.tolist(), np.sort(Y) if kind == "graph" else Y.tolist()))) == 3
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "cityblock", "correlation", "chebyshev"])
+def test_the_metric_of_a_linkage_is_the_one_asked_for(metric):
+    from scipy.cluster.hierarchy import linkage
+
+    run = Run(
+        data_of("vectors"), "average", chosen_metric("average", metric), Running(0, 1), Console(quiet=True)
+    )
+    heights = fit_tree(run).tree.height[24:]
+    assert np.allclose(np.sort(heights), linkage(X, "average", metric)[:, 2])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_parameter_that_a_method_does_not_have_is_refused(method):
+    with pytest.raises(CommandError, match="no_such") as caught:
+        check_settings({"no_such": 1}, method)
+    assert caught.value.code == USAGE
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [("average", "method"), ("ward", "metric"), ("auto", "random_state")]
+)
+def test_parameters_with_an_option_of_their_own_are_not_settings(method, name):
+    with pytest.raises(CommandError, match="no parameter"):
+        check_settings({name: "paris"}, method)
 
 
 def test_settings_are_read_as_json_where_they_can_be():
@@ -57,8 +112,34 @@ def test_settings_are_read_as_json_where_they_can_be():
         read_settings(["nonsense"])
 
 
-def test_a_tree_is_not_fitted_again():
-    from arbora import Tree
+@pytest.mark.parametrize(
+    ("method", "name"), [("auto", "n_neighbors"), ("hyphc", "max_epochs"), ("fph", "n_internal")]
+)
+def test_a_setting_of_the_wrong_type_is_an_error_in_arboras_words(method, name):
+    run = Run(
+        data_of("vectors"),
+        method,
+        chosen_metric(method, None),
+        Running(0, 1),
+        Console(quiet=True),
+        {name: "abc"},
+    )
+    with pytest.raises((CommandError, ValueError, TypeError), match="abc"):
+        fit_tree(run)
 
-    with pytest.raises(CommandError, match="arbora refine"):
-        built("auto", Data("tree", Tree.from_newick("(a,b);"), "t.nwk", "newick"))
+
+def test_costs_before_and_after_the_search_are_those_of_one_graph():
+    run = Run(data_of("vectors"), "auto", "cosine", Running(0, 1), Console(quiet=True))
+    cost = fit_tree(run).cost
+    assert cost["after"] <= cost["before"]
+    refined = Run(data_of("vectors"), "single", "euclidean", Running(0, 1), Console(quiet=True))
+    cost = fit_tree(refined, refine=True).cost
+    assert cost["after"] <= cost["before"]
+
+
+def test_the_same_run_gives_the_same_tree():
+    trees = [
+        fit_tree(Run(data_of("vectors"), "auto", "cosine", Running(), Console(quiet=True))).tree
+        for _ in range(2)
+    ]
+    assert trees[0] == trees[1]

@@ -1,4 +1,4 @@
-"""What a command says: results on standard output, progress on standard error."""
+"""What a command prints: results on standard output, remarks and progress on standard error."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from arbora.cli._exit import Unusable
+from arbora._base.progress import Bar, ProgressCallback
+from arbora.cli._exit import WrongOption, as_options, printable
 from arbora.cli._tables import aligned
-
-_SPEED_OVER = 120.0  # seconds over which the speed of a bar is averaged
 
 
 class Console:
@@ -24,66 +23,90 @@ class Console:
     Parameters
     ----------
     quiet : bool
-        Say nothing but errors (and JSON, if asked for).
+        Print nothing but errors (and JSON, if asked for).
     as_json : bool
         Print results as one JSON object instead of text.
-    out : path, optional
-        Where the command's main result goes. If that is standard output ("-"), words go to standard error.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        Time spent per stage.
     """
 
-    def __init__(self, quiet: bool, as_json: bool, out: Any = None) -> None:
-        if as_json and str(out) == "-":
-            raise Unusable("--json and --out - both want standard output. Give the tree a file.")
+    def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet = quiet
         self.as_json = as_json
-        self._words = sys.stderr if str(out) == "-" else sys.stdout
+        self._words = sys.stdout
         self.seconds: dict[str, float] = {}
-        self._bars: Any = None
+        self._began: dict[str, float] = {}
+        # a terminal, or a test that asks for bars
+        is_watched = sys.stderr.isatty() or bool(os.environ.get("ARBORA_PROGRESS"))
+        self._bar = Bar() if is_watched and not quiet else None
+
+    def give_way_to(self, out: Any) -> None:
+        """If the main result goes to standard output ("-"), print words to standard error."""
+        if str(out) == "-":
+            if self.as_json:
+                raise WrongOption("--json and --out - both need standard output. Write the result to a file.")
+            self._words = sys.stderr
 
     def say(self, text: str) -> None:
         """A line for people."""
         if not self.quiet and not self.as_json:
-            print(text, file=self._words)
+            print(printable(text), file=self._words)
 
     def note(self, text: str) -> None:
-        """A remark that is no result: to standard error."""
+        """A remark that is not a result: to standard error."""
         if not self.quiet:
-            print(f"arbora: {text}", file=sys.stderr)
+            print(f"arbora: {printable(as_options(text))}", file=sys.stderr)
 
     def table(self, rows: Mapping[str, Any]) -> None:
         """Names and values, aligned."""
-        self.say(aligned(rows))
+        if rows:
+            self.say(aligned(rows))
 
     def result(self, facts: Mapping[str, Any]) -> None:
         """The one JSON object of ``--json``."""
         if self.as_json:
-            print(json.dumps(plain(facts), indent=2 if sys.stdout.isatty() else None, ensure_ascii=False))
+            text = json.dumps(plain(facts), indent=2 if sys.stdout.isatty() else None, ensure_ascii=False)
+            print(text.encode("utf-8", "replace").decode("utf-8"))
 
     @property
     def shows_bars(self) -> bool:
         """Whether there is anybody to show progress to."""
-        return self._bars is not None
+        return self._bar is not None
+
+    @property
+    def progress(self) -> ProgressCallback:
+        """What arbora's functions call with ``(stage, done, total)``: a bar, and the seconds of each stage."""
+
+        def report(stage: str, done: float, total: float | None = 1.0) -> None:
+            now = time.perf_counter()
+            self.seconds[stage] = round(now - self._began.setdefault(stage, now), 3)
+            if self._bar is not None:
+                self._bar(stage, done, total)
+
+        return report
 
     @contextmanager
     def stage(self, name: str, expected: float | None = None) -> Iterator[None]:
-        """A part of the work: a bar on a terminal, and its seconds for the report.
+        """A part of the work: a bar, and its seconds for the report.
 
-        The bar moves with the clock where it is known how many seconds are `expected` (and stops short of its
-        end where they are over), and pulses otherwise.
+        Where it is known how many seconds are `expected`, the bar moves with the clock, and slows down before its
+        end where they are over.
         """
-        began = time.perf_counter()
-        bar = None if self._bars is None else self._bars.add_task(name, total=expected)
-        over = threading.Event()
+        began = self._began[name] = time.perf_counter()
+        report, over = self.progress, threading.Event()
+        report(name, 0.0, 1.0)
 
-        def move() -> None:
+        def move(seconds: float) -> None:
             while not over.wait(0.2):
                 spent = time.perf_counter() - began
-                self._bars.update(bar, completed=spent, total=max(expected, 1.1 * spent))
+                report(name, min(spent / seconds, 1 - seconds / (10 * max(spent, seconds))), 1.0)
 
-        clock = (
-            threading.Thread(target=move, daemon=True) if bar is not None and expected is not None else None
-        )
-        if clock is not None:
+        clock = None
+        if self._bar is not None and expected is not None:
+            clock = threading.Thread(target=move, args=(expected,), daemon=True)
             clock.start()
         try:
             yield
@@ -92,75 +115,7 @@ class Console:
             if clock is not None:
                 clock.join()
             self.seconds[name] = round(time.perf_counter() - began, 3)
-            if bar is not None:
-                self._bars.update(bar, total=1, completed=1)
-
-    @contextmanager
-    def progress(self) -> Iterator[None]:
-        """Bars with the time left, on standard error, if that is a terminal (or ARBORA_PROGRESS is set)."""
-        if self.quiet or not (sys.stderr.isatty() or os.environ.get("ARBORA_PROGRESS")):
-            yield
-            return
-        from rich.console import Console as RichConsole
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(elapsed_when_finished=True),
-        )
-        console = RichConsole(stderr=True)
-        with Progress(*columns, console=console, speed_estimate_period=_SPEED_OVER) as self._bars:
-            yield
-        self._bars = None
-
-    def reporter(self) -> Callable[..., None]:
-        """What arbora's functions call with a stage, what is done and what there is: a bar and its seconds each."""
-        began: dict[str, float] = {}
-        bars: dict[str, Any] = {}
-
-        def report(stage: str, done: float, total: float | None = 1.0) -> None:
-            now = time.perf_counter()
-            self.seconds[stage] = round(now - began.setdefault(stage, now), 3)
-            if self._bars is None:
-                return
-            if stage not in bars:
-                bars[stage] = self._bars.add_task(stage, total=None)
-            if done > 0:
-                self._bars.update(bars[stage], total=total, completed=done)
-
-        return report
-
-    def fit_callback(self) -> Any:
-        """A scikit-learn callback that shows a fit's steps as a bar; None where nothing is shown."""
-        return None if self._bars is None else FitBar(self._bars)
-
-
-class FitBar:
-    """scikit-learn's callback protocol on a rich bar: one bar, a step for every task below the fit itself."""
-
-    def __init__(self, bars: Any) -> None:
-        self._bars = bars
-        self._task: Any = None
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Open the bar."""
-        total = getattr(context, "max_subtasks", None)
-        self._task = self._bars.add_task(type(estimator).__name__, total=total)
-
-    def on_fit_task_begin(self, estimator: Any, context: Any, **_: Any) -> None:
-        """Nothing to show yet."""
-
-    def on_fit_task_end(self, estimator: Any, context: Any, **_: Any) -> None:
-        """One step further."""
-        if getattr(context, "parent", None) is not None:
-            self._bars.advance(self._task)
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Stop the clock, also after an early stop."""
-        done = self._bars.tasks[self._task].completed if self._task < len(self._bars.tasks) else 1
-        self._bars.update(self._task, total=max(done, 1), completed=max(done, 1))
+        report(name, 1.0, 1.0)
 
 
 def plain(value: Any) -> Any:

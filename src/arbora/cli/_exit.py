@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import typer
 
-from arbora.errors import ArboraError, DivergedError, FormatError, MissingExtraError, TooLargeError
+from arbora.errors import ArboraError, FormatError, MissingExtraError
 
 OK = 0
 FAILED = 1  # something went wrong inside arbora
@@ -31,6 +33,12 @@ MEANINGS = {
     MISSING: "an optional dependency or method is not installed",
     INTERRUPTED: "interrupted",
 }
+# Arguments of `arbora.read` that are options here; its errors name them as Python does.
+_READ_ARGUMENTS = (
+    "features", "drop", "label_column", "name_column", "text_column", "embedding_column", "metadata", "scale", "kind",
+    "directed", "use", "format", "decimal", "delimiter", "header",
+)  # fmt: skip
+_ARGUMENT = re.compile(rf"\b({'|'.join(_READ_ARGUMENTS)})=(\s|\)|$)?")
 
 
 class CommandError(Exception):
@@ -41,15 +49,15 @@ class CommandError(Exception):
         self.code = code
 
 
-class Unreadable(CommandError):
-    """The input cannot be read."""
+class WrongOption(CommandError):
+    """An option has a value it cannot have, or options exclude each other."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(UNREADABLE, message)
+        super().__init__(USAGE, message)
 
 
 class Unusable(CommandError):
-    """The input was read, but does not serve."""
+    """The input was read, but cannot be used for this."""
 
     def __init__(self, message: str) -> None:
         super().__init__(UNUSABLE, message)
@@ -62,23 +70,34 @@ class Unwritable(CommandError):
         super().__init__(UNWRITABLE, message)
 
 
+def check_option(option: str, value: str, choices: Iterable[str]) -> None:
+    """Refuse a value that is not one of the choices."""
+    known = tuple(choices)
+    if value not in known:
+        raise WrongOption(f"{option} must be one of {', '.join(known)}. Got {value!r}.")
+
+
 @contextmanager
-def one_line_errors(debug: bool) -> Iterator[None]:
-    """Turn exceptions into one line on stderr and an exit code; with `debug`, the trace comes first."""
+def one_line_errors(debug: bool, as_json: bool = False) -> Iterator[None]:
+    """Turn exceptions into one line on stderr and an exit code; with `debug`, the trace comes first.
+
+    With `as_json` the error is also the one JSON object on standard output.
+    """
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away: nothing to say
+        # the reader has gone away: there is nobody to report to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(OK) from None
     except KeyboardInterrupt:
-        _say("Interrupted.")
+        _report("Interrupted. Nothing was written.", INTERRUPTED, as_json)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if debug:
             traceback.print_exc()
-        _say(_line(error))
+        _report(_line(error), code_of(error), as_json)
         raise typer.Exit(code_of(error)) from None
 
 
@@ -88,23 +107,48 @@ def code_of(error: BaseException) -> int:
         return error.code
     if isinstance(error, FormatError):
         return UNREADABLE
-    if isinstance(error, (MissingExtraError, ImportError)):
+    if isinstance(error, ImportError):
         return MISSING
-    if isinstance(error, (TooLargeError, MemoryError, DivergedError, ValueError, TypeError)):
+    if isinstance(error, (ArboraError, ValueError, MemoryError)):
         return UNUSABLE
-    if isinstance(error, (FileNotFoundError, IsADirectoryError, PermissionError)):
+    if isinstance(error, TypeError) and str(error).endswith("."):
+        # a sentence of arbora's own checks; Python's own messages have no full stop
+        return UNUSABLE
+    if isinstance(error, OSError):
         return UNREADABLE
     return FAILED
 
 
+def printable(text: str) -> str:
+    """Text that no terminal obeys and every encoding can show: control characters and broken letters replaced."""
+    clean = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+    return clean.encode("utf-8", "replace").decode("utf-8")
+
+
 def _line(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
-    known = isinstance(error, (CommandError, ArboraError, ValueError, TypeError, ImportError, OSError))
-    text = text if known else f"{type(error).__name__}: {text} (use --debug for the trace)"
-    return text if len(text) <= 600 else text[:599] + "…"
+    if isinstance(error, ImportError) and not isinstance(error, MissingExtraError):
+        extra = "torch" if "torch" in text else "all"
+        text = f"{text.rstrip('.')}. Install it with: pip install 'arbora[{extra}]'"
+    elif code_of(error) == FAILED:
+        text = f"{type(error).__name__}: {text} (use --debug for the trace)"
+    text = as_options(text)
+    return text if len(text) <= 700 else text[:699] + "…"
 
 
-def _say(text: str) -> None:
-    # Text from a file may hold control characters: a terminal must not obey them.
-    clean = "".join(c if c.isprintable() else "�" for c in text)
-    print(f"arbora: {clean}", file=sys.stderr)
+def as_options(text: str) -> str:
+    """Arguments of Python functions in a message as the options of this command: label_column= as --label-column."""
+
+    def option(found: re.Match[str]) -> str:
+        name = f"--{found[1].replace('_', '-')}"
+        return f"{name}{found[2]}" if found[2] is not None else f"{name} "
+
+    text = re.sub(r"\bheader=True or header=False", "--header or --no-header", text)
+    return _ARGUMENT.sub(option, text)
+
+
+def _report(text: str, code: int, as_json: bool) -> None:
+    line = " ".join(printable(text).split())
+    print(f"arbora: {line}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({"error": line, "code": code, "meaning": MEANINGS[code]}, ensure_ascii=False))

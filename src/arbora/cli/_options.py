@@ -1,20 +1,29 @@
-"""Options that several commands share, each described once, and the groups in which they come."""
+"""Options that several commands share, each described once, and the records that groups of them become."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from arbora.cli._console import Console
+from arbora.cli._exit import WrongOption
+
 FORMATS = (
-    "auto", "npy", "npz", "csv", "tsv", "parquet", "h5ad", "edges", "graphml", "mtx", "linkage", "newick",
+    "auto", "npy", "npz", "csv", "tsv", "json", "jsonl", "parquet", "arrow", "xlsx", "h5ad", "edges", "adjacency",
+    "graphml", "gml", "gexf", "pajek", "mtx", "linkage", "newick",
 )  # fmt: skip
+# Groups of options in the help.
+READING, RUNNING, PRINTING = "How data is read", "How it runs", "What is printed"
+
 DataFile = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="npy, npz, csv, tsv, parquet, h5ad, edge list, GraphML, MatrixMarket; - for standard input.",
+        help="Table (csv, tsv, json, jsonl, parquet, arrow, xlsx), array (npy, npz), cells (h5ad) or graph (edge list, "
+        "GraphML, GML, GEXF, Pajek, MatrixMarket); also packed; - for standard input.",
         show_default=False,
     ),
 ]
@@ -22,7 +31,7 @@ TreeFile = Annotated[
     str,
     typer.Argument(
         metavar="TREE",
-        help="A tree: arbora's npz, Newick, or a linkage matrix (npy, csv); - for standard input.",
+        help="A tree: arbora's npz, Newick, GraphML, or a linkage matrix (npy, csv); - for standard input.",
         show_default=False,
     ),
 ]
@@ -30,77 +39,243 @@ Format = Annotated[
     str,
     typer.Option(
         "--format",
-        help="auto, npy, npz, csv, tsv, parquet, h5ad, edges, graphml, mtx, linkage or newick.",
+        help=f"Format of the file, where it does not show: {', '.join(FORMATS)}.",
         autocompletion=lambda: list(FORMATS),
+        rich_help_panel=READING,
     ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        "--features", help="Columns to cluster by, as in 'e*' or 'width,height'.", rich_help_panel=READING
+    ),
+]
+Drop = Annotated[
+    str | None,
+    typer.Option("--drop", help="Columns to leave out, as in 'year,*_id'.", rich_help_panel=READING),
 ]
 LabelColumn = Annotated[
     str | None,
     typer.Option(
-        "--label-column", help="Column of classes: kept out of the features, used for scores and colors."
+        "--label-column",
+        help="Column of known classes: never a feature, used for scores and colors.",
+        rich_help_panel=READING,
     ),
 ]
-NameColumn = Annotated[str | None, typer.Option("--name-column", help="Column of names: the leaves' labels.")]
+NameColumn = Annotated[
+    str | None,
+    typer.Option("--name-column", help="Column of names: the labels of the leaves.", rich_help_panel=READING),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option("--text-column", help="Column of texts, shown in the explorer.", rich_help_panel=READING),
+]
+EmbeddingColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--embedding-column", help="Column of vectors, where there are several.", rich_help_panel=READING
+    ),
+]
+Metadata = Annotated[
+    str | None,
+    typer.Option(
+        "--metadata",
+        metavar="FILE",
+        help="Table of more columns, matched by name or by row.",
+        rich_help_panel=READING,
+    ),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        "--scale",
+        help="none, standard (mean and deviation) or robust (median and quartiles).",
+        rich_help_panel=READING,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        help="What a square matrix holds: distances, similarities, vectors or graph.",
+        rich_help_panel=READING,
+    ),
+]
+Directed = Annotated[
+    str | None,
+    typer.Option(
+        "--directed",
+        help="What the two directions of an edge become: sum, max or mean.",
+        rich_help_panel=READING,
+    ),
+]
+Use = Annotated[
+    str | None,
+    typer.Option(
+        "--use",
+        help="Array of an npz, sheet of an xlsx, or of an h5ad: X, obsm:NAME, obsp:NAME, layers:NAME.",
+        rich_help_panel=READING,
+    ),
+]
 Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="Of a text table; found by itself otherwise.")
+    str | None,
+    typer.Option("--delimiter", help="Of a text table, where it does not show.", rich_help_panel=READING),
 ]
-Key = Annotated[str | None, typer.Option("--key", help="Array to use of an npz with several.")]
-Obsm = Annotated[str | None, typer.Option("--obsm", help="Of an h5ad: this obsm entry, or X.")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="For the same result again.")]
+Decimal = Annotated[
+    str | None,
+    typer.Option("--decimal", help="Decimal mark of a text table: . or ,", rich_help_panel=READING),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        metavar="",
+        help="Whether a text table has a header, where it does not show.",
+        rich_help_panel=READING,
+    ),
+]
+Seed = Annotated[
+    str,
+    typer.Option(
+        "--seed",
+        help="Whole number; the same command gives the same tree. 'random' for another each time.",
+        rich_help_panel=RUNNING,
+    ),
+]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="At most so many; all cores otherwise.")
+    int | None,
+    typer.Option(
+        "--threads", min=1, help="Number of threads at most; by default all cores.", rich_help_panel=RUNNING
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Results as one JSON object on standard output.")]
-Debug = Annotated[bool, typer.Option("--debug", help="With an error, also the trace.")]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=PRINTING, metavar=""),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print results, and errors, as one JSON object.", rich_help_panel=PRINTING, metavar=""
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug", help="Print the trace of an error as well.", rich_help_panel=PRINTING, metavar=""
+    ),
+]
 OutFile = Annotated[
     Path | None,
     typer.Option(
         "--out",
         "-o",
-        help="Where the tree goes: .npz, .nwk, or a linkage matrix as .npy, .csv; - for Newick.",
+        help="Where to write the tree: .npz, .nwk, .graphml, or a linkage matrix as .npy, .csv; - for Newick.",
     ),
 ]
 DataBehind = Annotated[
     str | None,
-    typer.Option("--data", "-d", help="The data behind the tree: costs, classes, columns, scatter."),
+    typer.Option(
+        "--data", "-d", help="The data behind the tree, matched by name: costs, classes, columns, scatter."
+    ),
 ]
-OtherTree = Annotated[str | None, typer.Option("--compare", help="Another tree over the same leaves.")]
-Metric = Annotated[str, typer.Option("--metric", help="Of vectors: cosine or euclidean.")]
+OtherTree = Annotated[
+    str | None, typer.Option("--compare", help="Another tree over the same leaves, matched by name.")
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="How vectors are compared; each method has its own default, which is printed."
+    ),
+]
 CheckpointFolder = Annotated[
     Path | None,
-    typer.Option("--checkpoint", help="Folder that keeps a long fit's progress; run again to resume."),
+    typer.Option(
+        "--checkpoint", help="Folder for the progress of a long fit; run the same command again to resume."
+    ),
 ]
 
 
-def reading_text(format: Format = "auto", delimiter: Delimiter = None) -> None:
-    """How a file of text is read."""
+@dataclass(frozen=True)
+class Reading:
+    """How data is read, as said on the command line."""
+
+    features: str | None
+    drop: str | None
+    label_column: str | None
+    name_column: str | None
+    text_column: str | None
+    embedding_column: str | None
+    metadata: str | None
+    scale: str
+    kind: str | None
+    directed: str | None
+    use: str | None
+    format: str
+    delimiter: str | None
+    decimal: str | None
+    header: bool | None
 
 
-def reading_arrays(
-    format: Format = "auto", delimiter: Delimiter = None, key: Key = None, obsm: Obsm = None
-) -> None:
-    """How a file of any kind is read."""
+@dataclass(frozen=True)
+class ReadingTree:
+    """How a tree is read, as said on the command line."""
+
+    format: str = "auto"
+    delimiter: str | None = None
+    use: str | None = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """Seed (None for another each time) and number of threads (None for all cores)."""
+
+    seed: int | None = 0
+    threads: int | None = None
 
 
 def reading(
+    features: Features = None,
+    drop: Drop = None,
     label_column: LabelColumn = None,
     name_column: NameColumn = None,
+    text_column: TextColumn = None,
+    embedding_column: EmbeddingColumn = None,
+    metadata: Metadata = None,
+    scale: Scale = "none",
+    kind: Kind = None,
+    directed: Directed = None,
+    use: Use = None,
     format: Format = "auto",
     delimiter: Delimiter = None,
-    key: Key = None,
-    obsm: Obsm = None,
-) -> None:
-    """How data is read, and which columns are none of its features."""
+    decimal: Decimal = None,
+    header: Header = None,
+) -> Reading:
+    """How data is read, and which columns have which role."""
+    return Reading(
+        features, drop, label_column, name_column, text_column, embedding_column, metadata, scale, kind, directed, use,
+        format, delimiter, decimal, header,
+    )  # fmt: skip
 
 
-def threading(threads: Threads = None) -> None:
+def reading_tree(format: Format = "auto", delimiter: Delimiter = None) -> ReadingTree:
+    """How the file of a tree is read."""
+    return ReadingTree(format, delimiter)
+
+
+def threading(threads: Threads = None) -> Running:
     """How much of the machine is used."""
+    return Running(0, threads)
 
 
-def running(seed: Seed = None, threads: Threads = None) -> None:
+def running(seed: Seed = "0", threads: Threads = None) -> Running:
     """How a computation is repeated, and how much of the machine it uses."""
+    if seed == "random":
+        return Running(None, threads)
+    if not seed.isdigit() or int(seed) >= 2**32:
+        raise WrongOption(f"--seed must be a whole number below 4294967296, or random. Got {seed!r}.")
+    return Running(int(seed), threads)
 
 
-def talking(quiet: Quiet = False, as_json: Json = False, debug: Debug = False) -> None:
-    """What is said."""
+def console(quiet: Quiet = False, as_json: Json = False) -> Console:
+    """What is printed."""
+    return Console(quiet, as_json)

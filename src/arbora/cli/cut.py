@@ -2,74 +2,109 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.cli._console import Console
-from arbora.cli._exit import Unusable
-from arbora.cli.reading import ReadOptions, read_tree
-from arbora.cli.writing import check_writable, write_bytes
+from arbora.cli._exit import WrongOption
+from arbora.cli._options import ReadingTree
+from arbora.cli._run import read_tree_file
+from arbora.cli.tables_out import SUFFIXES, as_text, check_table, write_obs, write_table
+from arbora.cli.writing import check_writable
 from arbora.tree import Tree
 
 
-def run_cut(
-    *,
-    tree_source: str,
-    clusters: int | None,
-    height: float | None,
-    max_size: int | None,
-    min_size: int | None,
-    out: Path | None,
-    format: str,
-    delimiter: str | None,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    """Labels of the leaves."""
-    console = Console(quiet, as_json)
-    check_writable(out)
-    given: dict[str, Any] = {
-        "n_clusters": clusters,
-        "height": height,
-        "max_size": max_size,
-        "min_size": min_size,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    if len(given) != 1:
-        raise Unusable("Give exactly one of --clusters, --height, --max-size, --min-size.")
-    tree = read_tree(tree_source, ReadOptions(format=format, delimiter=delimiter))
-    labels = tree.cut(**given)
-    sizes = np.bincount(labels)
-    if out is not None:
-        write_bytes(out, _bytes(tree, labels, out))
-    elif not as_json and not quiet:
-        print(_text(tree, labels, ","), end="")
+@dataclass(frozen=True)
+class CutTask:
+    """Which tree to cut, how, and where the clusters go."""
+
+    tree: str
+    clusters: str | None
+    height: float | None
+    max_size: int | None
+    min_size: int | None
+    out: Path | None
+    into: str | None
+
+    def criteria(self) -> list[dict[str, Any]]:
+        """Arguments of `Tree.cut`, one per level."""
+        single: dict[str, Any] = {"height": self.height, "max_size": self.max_size, "min_size": self.min_size}
+        given: list[dict[str, Any]] = [{name: value} for name, value in single.items() if value is not None]
+        if self.clusters is not None:
+            given.append({"n_clusters": numbers(self.clusters)})
+        if len(given) != 1:
+            raise WrongOption("Give exactly one of --clusters, --height, --max-size, --min-size.")
+        levels = given[0].get("n_clusters")
+        return given if levels is None else [{"n_clusters": level} for level in levels]
+
+
+def numbers(text: str) -> list[int]:
+    """Whole numbers with commas between them."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdigit() and int(part) > 0 for part in parts):
+        raise WrongOption(
+            f"--clusters must be a positive whole number, or several as in 3,5,10. Got {text!r}."
+        )
+    return [int(part) for part in parts]
+
+
+def run_cut(task: CutTask, reading: ReadingTree, console: Console) -> None:
+    """Labels of the leaves, one column per level."""
+    criteria = task.criteria()
+    check_writable(task.out)
+    if task.into is not None and (task.out is None or task.out.suffix.lower() != ".h5ad"):
+        raise WrongOption("--into needs --out with the name of the new .h5ad file.")
+    check_table(task.out, suffixes=(*SUFFIXES, ".h5ad") if task.into is not None else SUFFIXES)
+    tree = read_tree_file(task.tree, reading, own_format=True)
+    labels = [tree.cut(**criterion) for criterion in criteria]
+    columns = _columns(tree, labels, criteria)
+    if task.out is not None:
+        _write(task, tree, columns, labels)
+    elif not console.as_json:
+        if not console.quiet:
+            print(as_text(columns), end="")
         return
-    console.say(f"{len(sizes):,} clusters of {sizes.min():,} to {sizes.max():,} leaves")
-    if out is not None:
-        console.say(f"wrote {out}")
-    facts: dict[str, Any] = {"clusters": len(sizes), "sizes": sizes, "written": [str(out)] if out else []}
-    console.result(facts if out is not None else {**facts, "labels": labels})
+    for level in labels:
+        sizes = np.bincount(level)
+        console.say(f"{len(sizes):,} clusters of {sizes.min():,} to {sizes.max():,} leaves")
+    if task.out is not None:
+        console.say(f"wrote {task.out}")
+    console.result(_facts(task, columns, labels))
 
 
-def _bytes(tree: Tree, labels: np.ndarray, path: Path) -> bytes:
-    suffix = path.suffix.lower()
-    if suffix == ".npy":
-        buffer = io.BytesIO()
-        np.save(buffer, labels, allow_pickle=False)
-        return buffer.getvalue()
-    if suffix not in (".csv", ".tsv", ".txt"):
-        raise Unusable(f"{path}: name the clusters .csv, .tsv or .npy.")
-    return _text(tree, labels, "\t" if suffix == ".tsv" else ",").encode("utf-8")
+def _columns(tree: Tree, labels: list[NDArray[np.int64]], criteria: list[dict[str, Any]]) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        "leaf": list(range(tree.n_leaves)),
+        "name": [tree.label(leaf) for leaf in range(tree.n_leaves)],
+    }
+    for level, criterion in zip(labels, criteria):
+        title = "cluster" if len(labels) == 1 else f"cluster_{criterion['n_clusters']}"
+        columns[title] = level.tolist()
+    return columns
 
 
-def _text(tree: Tree, labels: np.ndarray, delimiter: str) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(["leaf", "name", "cluster"])
-    writer.writerows([leaf, tree.label(leaf), int(label)] for leaf, label in enumerate(labels))
-    return text.getvalue()
+def _write(task: CutTask, tree: Tree, columns: dict[str, Any], labels: list[NDArray[np.int64]]) -> None:
+    assert task.out is not None
+    if task.into is not None:
+        found = {f"arbora_{name}": values for name, values in columns.items() if name.startswith("cluster")}
+        write_obs(task.into, task.out, columns["name"], found)
+        return
+    write_table(task.out, columns, numbers=labels[0] if len(labels) == 1 else np.column_stack(labels))
+
+
+def _facts(task: CutTask, columns: dict[str, Any], labels: list[NDArray[np.int64]]) -> dict[str, Any]:
+    levels = [{"clusters": int(level.max()) + 1, "sizes": np.bincount(level)} for level in labels]
+    facts: dict[str, Any] = levels[0] if len(levels) == 1 else {"levels": levels}
+    facts["written"] = [] if task.out is None else [str(task.out)]
+    if task.out is not None:
+        return facts
+    rows = {
+        ("labels" if name == "cluster" else name): values
+        for name, values in columns.items()
+        if name != "leaf"
+    }
+    return {**facts, "names": rows.pop("name"), **rows}

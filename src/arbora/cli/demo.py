@@ -10,28 +10,26 @@ import numpy as np
 
 from arbora.cli._console import Console
 from arbora.cli._exit import Unwritable
-from arbora.cli._shared import limit_threads
+from arbora.cli._options import Running
+from arbora.cli._run import limit_threads
 from arbora.cli._tables import columns
-from arbora.cli.methods import public
 from arbora.cli.plot import picture_bytes
 from arbora.cli.writing import write_bytes, write_tree, writing
 from arbora.tree import Tree
 
 
-def run_demo(*, folder: Path, seed: int | None, threads: int | None, quiet: bool, as_json: bool) -> None:
+def run_demo(folder: Path, running: Running, console: Console) -> None:
     """Cluster the digits three ways, print how good each tree is, write arbora's in every form."""
     from sklearn.datasets import load_digits
 
-    console = Console(quiet, as_json)
-    limit_threads(threads)
+    limit_threads(running)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Unwritable(f"{folder} cannot be made: {error.strerror}.") from error
     digits = load_digits()
     console.say(f"{len(digits.data):,} handwritten digits, {digits.data.shape[1]} pixels each")
-    with console.progress():
-        trees, seconds = _trees(digits.data, seed, console)
+    trees, seconds = _trees(digits.data, running.seed, console)
     rows = [[name, *_quality(tree, digits).values(), seconds[name]] for name, tree in trees.items()]
     console.say(columns(["method", "dendrogram purity", "NMI at 10", "accuracy at 10", "seconds"], rows))
     names = [f"{digit} (#{k})" for k, digit in enumerate(digits.target)]
@@ -49,9 +47,10 @@ def run_demo(*, folder: Path, seed: int | None, threads: int | None, quiet: bool
 
 
 def _trees(X: np.ndarray, seed: int | None, console: Console) -> tuple[dict[str, Tree], dict[str, float]]:
-    cluster, linkage = public("cluster"), public("linkage")
+    from arbora import cluster, linkage
+
     calls: dict[str, Any] = {
-        "arbora": lambda: cluster(X, random_state=seed),
+        "arbora": lambda: cluster(X, random_state=seed, progress=console.progress),
         "ward": lambda: linkage(X, method="ward"),
         "average": lambda: linkage(X, method="average"),
     }

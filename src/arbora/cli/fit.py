@@ -1,8 +1,9 @@
-"""``arbora fit``."""
+"""``arbora fit``: read, build, measure, write."""
 
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,147 +11,239 @@ import numpy as np
 
 from arbora import __version__
 from arbora.cli._console import Console
-from arbora.cli._exit import Unusable
-from arbora.cli._shared import limit_threads, named, options_for, page_content, tree_facts
-from arbora.cli.checkpoint import Checkpoint
-from arbora.cli.methods import build_tree, read_settings
-from arbora.cli.reading import Data, read_data
-from arbora.cli.refine import refine_tree
-from arbora.cli.score import scores_of
-from arbora.cli.single_cell import write_scanpy_entries
-from arbora.cli.writing import check_writable, tree_format, write_bytes, write_json, write_tree, writing
+from arbora.cli._exit import Unusable, WrongOption
+from arbora.cli._options import Reading, Running
+from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset
+from arbora.cli.methods import (
+    build_tree,
+    check_data,
+    check_settings,
+    chosen_metric,
+    read_settings,
+)
+from arbora.cli.pages import check_page, page_content, tree_facts, write_page
+from arbora.cli.plot import check_picture, classes_of, picture_bytes
+from arbora.cli.score import class_scores, print_scores
+from arbora.cli.writing import check_writable, tree_format, write_bytes, write_json, write_tree
+from arbora.reading import Dataset
 from arbora.tree import Tree
 
 
-def run_fit(
-    *,
-    source: str,
-    method: str,
-    out: Path | None,
-    html: Path | None,
-    report: Path | None,
-    picture: Path | None,
-    metric: str,
-    settings: list[str],
-    refine: bool,
-    checkpoint: Path | None,
-    scanpy: str | None,
-    seed: int | None,
-    threads: int | None,
-    quiet: bool,
-    as_json: bool,
-    **reading: Any,
-) -> None:
-    """Read, build, score, write."""
-    console = Console(quiet, as_json, out)
-    limit_threads(threads)
-    check_writable(out, html, report, picture)
-    if out is not None and scanpy is None:
-        tree_format(str(out))
-    chosen = read_settings(settings)
-    options = options_for(reading.pop("format"), **reading)
-    if scanpy is not None:
-        write_scanpy_entries(source, options, scanpy, method, chosen, seed, out, console)
+@dataclass(frozen=True)
+class FitTask:
+    """What to fit."""
+
+    source: str
+    method: str = "auto"
+    metric: str | None = None
+    settings: list[str] | tuple[str, ...] = ()
+    refine: bool = False
+    logits: bool = False
+    checkpoint: Path | None = None
+    scanpy: str | None = None
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What to write."""
+
+    out: Path | None = None
+    html: Path | None = None
+    report: Path | None = None
+    picture: Path | None = None
+    model: Path | None = None
+
+    def check(self) -> None:
+        """Find out before the fit what could not be written after it."""
+        check_writable(self.out, self.html, self.report, self.picture, self.model)
+        if self.picture is not None:
+            check_picture(self.picture)
+
+    def written(self) -> list[str]:
+        """Files, in the order they are written."""
+        paths = (self.out, self.html, self.picture, self.model, self.report)
+        return [str(path) for path in paths if path is not None and str(path) != "-"]
+
+
+@dataclass
+class Fitted:
+    """A tree with what is known about its making."""
+
+    tree: Tree
+    cost: dict[str, Any]
+    model: Any = None
+
+
+def run_fit(task: FitTask, outputs: Outputs, reading: Reading, running: Running, console: Console) -> None:
+    """Read, build, measure, write; nothing is written before all of it is done."""
+    console.give_way_to(outputs.out)
+    limit_threads(running)
+    outputs.check()
+    chosen_metric(task.method, task.metric)
+    settings = read_settings(task.settings)
+    check_settings(settings, task.method)
+    if task.scanpy is not None:
+        from arbora.cli.single_cell import run_scanpy
+
+        run_scanpy(task, settings, outputs, reading, running, console)
         return
-    with console.progress():
-        with console.stage("read"):
-            data = read_data(source, options)
-        for note in data.notes:
-            console.note(note)
-        kept = Checkpoint(
-            checkpoint, data, method=method, metric=metric, settings=chosen, seed=seed, refine=refine
+    if outputs.out is not None:
+        tree_format(str(outputs.out))
+    _check_options(task, outputs)
+    data = read_dataset(task.source, reading, console)
+    metric = chosen_metric(task.method, task.metric, data.kind)
+    run = Run(data, task.method, metric, running, console, settings, task.checkpoint)
+    check_data(run)
+    if outputs.html is not None and task.method != "l2h":
+        check_page(data.n_points)
+    run.open_checkpoint(refine=task.refine)
+    fitted = fit_tree(run, refine=task.refine, keep_model=outputs.model is not None)
+    with console.stage("score"):
+        scores = class_scores(fitted.tree, data, is_over_columns=task.method == "l2h")
+    facts = _facts(run, fitted, scores, outputs)
+    with console.stage("write"):
+        _write(fitted, data, outputs)
+    facts["seconds"] = dict(console.seconds)
+    if outputs.report is not None:
+        write_json(outputs.report, facts)
+    _print(run, facts, scores)
+
+
+def _check_options(task: FitTask, outputs: Outputs) -> None:
+    if task.method == "l2h" and not task.logits and "logit" not in Path(task.source).name.lower():
+        raise WrongOption(
+            "--method l2h builds a tree over the columns, which must be a classifier's logits. "
+            "If they are, add --logits; to cluster the rows, use another method."
         )
-        tree = _built(data, method, metric, chosen, refine, seed, threads, kept, console)
-        with console.stage("score"):
-            scores = scores_of(tree, data, metric, method)
-        with console.stage("write"):
-            _write(tree, data, out, html, picture)
-    facts = _facts(data, method, metric, chosen, seed, tree, scores, console)
-    facts["written"] = [
-        str(path) for path in (out, html, picture, report) if path is not None and str(path) != "-"
-    ]
-    if report is not None:
-        write_json(report, facts)
-    _tell(console, facts, scores)
+    if task.logits and task.method != "l2h":
+        raise WrongOption("--logits belongs to --method l2h.")
+    if task.method == "l2h" and task.refine:
+        raise WrongOption("--refine does not go with --method l2h; use --set refine=true.")
+    if outputs.model is not None and (task.method != "auto" or task.refine):
+        raise WrongOption("--model needs --method auto without --refine.")
 
 
-def _built(
-    data: Data,
-    method: str,
-    metric: str,
-    settings: dict[str, Any],
-    refine: bool,
-    seed: int | None,
-    threads: int | None,
-    kept: Checkpoint,
-    console: Console,
-) -> Tree:
-    tree = kept.tree("fit")
-    if tree is not None:
-        console.note(f"taking up the fit kept in {kept.folder}")
+def fit_tree(run: Run, *, refine: bool = False, keep_model: bool = False) -> Fitted:
+    """The tree of a run, with its costs; what an earlier run finished is taken from the checkpoint."""
+    saved = None if keep_model else run.saved_tree("fit")
+    if saved is not None:
+        run.console.note(f"resuming: the fit saved in {run.folder} is complete")
+        fitted = _measured(run, saved)
+    elif run.method == "auto":
+        fitted = _fit_auto(run, keep_model=keep_model)
     else:
-        tree = build_tree(
-            data, method, metric=metric, settings=settings, seed=seed, threads=threads, console=console, kept=kept,
-        )  # fmt: skip
-        kept.keep("fit", tree)
+        fitted = _measured(run, build_tree(run))
+    if saved is None:
+        run.save_tree("fit", fitted.tree)
     if refine:
-        tree = refine_tree(tree, data, metric, "dasgupta", 100, seed, kept, console)
-    return named(tree, data.feature_names if method == "l2h" else data.names)
+        fitted = _refined(run, fitted)
+    if run.method != "l2h" and run.data.names is not None:
+        fitted.tree = fitted.tree.replace(name=run.data.names)
+    return fitted
 
 
-def _write(tree: Tree, data: Data, out: Path | None, html: Path | None, picture: Path | None) -> None:
-    if out is not None:
-        write_tree(tree, str(out))
-    content = page_content(tree, data)
-    if html is not None:
-        from arbora.view.content import Content
-        from arbora.view.page import MOST_LEAVES_IN_PAGE, write_page
+def _fit_auto(run: Run, *, keep_model: bool) -> Fitted:
+    """What `arbora.cluster` does, with its report; as an estimator where the model is to be saved."""
+    from arbora import TreeClustering
+    from arbora.search.cluster import Options, build
+    from arbora.search.inputs import read_input
 
-        if tree.n_leaves > MOST_LEAVES_IN_PAGE:
-            raise Unusable(
-                f"A page holds at most {MOST_LEAVES_IN_PAGE:,} leaves, the tree has {tree.n_leaves:,}. "
-                "The tree is written; look at it with: arbora show TREE"
-            )
-        title = f"{Path(data.source).name}: {tree.n_leaves:,} leaves"
-        with writing(html):
-            write_page(Content(tree, title=title, **content), html)
-    if picture is not None:
-        from arbora.cli.plot import picture_bytes
+    options: dict[str, Any] = {
+        **({"metric": run.metric} if run.metric is not None else {}),
+        "random_state": run.seed,
+        "n_jobs": run.running.threads,
+        "checkpoint": run.inner_folder("search"),
+        **run.settings,
+    }
+    if keep_model:
+        model = TreeClustering(n_clusters=min(2, run.data.n_points), **options).fit(run.data)
+        tree, report = model.tree_, model.report_
+    else:
+        checked = Options(**options)
+        checked.check()
+        given = read_input(run.data, checked.similarity, checked.directed)
+        built, model = build(given, checked, run.console.progress), None
+        tree, report = built.tree, built.report
+    cost = {"similarity": report.similarity, "before": report.cost_before, "after": report.cost_after}
+    return Fitted(tree, cost, model)
 
-        labels = data.labels if data.n_points == tree.n_leaves else None
-        write_bytes(picture, picture_bytes(tree, picture, classes=labels))
+
+def _measured(run: Run, tree: Tree) -> Fitted:
+    """A tree with its cost on the graph of nearest neighbors, where its leaves are the points."""
+    from arbora import metrics
+
+    if run.method == "l2h" or run.data.kind == "distances" or tree.n_leaves < 3:
+        return Fitted(tree, {})
+    with run.console.stage("cost"):
+        similarity = neighbor_graph(run)
+        if similarity.total <= 0:
+            return Fitted(tree, {})
+        cost = float(metrics.dasgupta_cost(tree, similarity, normalize=True))
+    return Fitted(tree, {"similarity": repr(similarity), "after": cost})
 
 
-def _facts(
-    data: Data,
-    method: str,
-    metric: str,
-    settings: dict[str, Any],
-    seed: int | None,
-    tree: Tree,
-    scores: dict[str, float],
-    console: Console,
-) -> dict[str, Any]:
+def _refined(run: Run, fitted: Fitted) -> Fitted:
+    from arbora import metrics
+    from arbora.cli.refine import refine_tree
+
+    if run.data.kind == "distances":
+        raise Unusable("--refine needs similarities or vectors. The data is a matrix of distances.")
+    similarity = neighbor_graph(run)
+    tree = refine_tree(run, fitted.tree, similarity, "dasgupta", 100)
+    after = float(
+        metrics.dasgupta_cost(tree, similarity, normalize=similarity.total > 0 and tree.n_leaves > 2)
+    )
+    before = fitted.cost.get("before", fitted.cost.get("after"))
+    return Fitted(tree, {"similarity": repr(similarity), "before": before, "after": after}, fitted.model)
+
+
+def _facts(run: Run, fitted: Fitted, scores: dict[str, float], outputs: Outputs) -> dict[str, Any]:
     return {
         "arbora": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "data": data.facts(),
-        "method": {"name": method, "metric": metric, "seed": seed, "settings": settings},
-        "tree": tree_facts(tree),
+        "data": run.data.facts(),
+        "warnings": list(run.data.warnings),
+        "method": {"name": run.method, "metric": run.metric, "seed": run.seed, "settings": run.settings},
+        "tree": tree_facts(fitted.tree),
+        "cost": fitted.cost,
         "scores": scores,
-        "seconds": dict(console.seconds),
+        "written": outputs.written(),
     }
 
 
-def _tell(console: Console, facts: dict[str, Any], scores: dict[str, float]) -> None:
-    data, tree = facts["data"], facts["tree"]
-    console.say(
-        f"{facts['method']['name']}: {tree['leaves']:,} leaves, {tree['internal nodes']:,} internal nodes "
-        f"from {data['source']} ({data['kind']})"
-    )
-    if scores:
-        console.table(scores)
+def _write(fitted: Fitted, data: Dataset, outputs: Outputs) -> None:
+    tree = fitted.tree
+    if outputs.html is not None:
+        write_page(
+            tree,
+            outputs.html,
+            title=f"{Path(data.source).name}: {tree.n_leaves:,} leaves",
+            **page_content(tree, data),
+        )
+    if outputs.picture is not None:
+        classes = classes_of(data) if data.n_points == tree.n_leaves else None
+        write_bytes(outputs.picture, picture_bytes(tree, outputs.picture, classes=classes))
+    if outputs.model is not None:
+        fitted.model.save(outputs.model)
+    if outputs.out is not None:
+        write_tree(tree, str(outputs.out))
+
+
+def _print(run: Run, facts: dict[str, Any], scores: dict[str, float]) -> None:
+    console, tree = run.console, facts["tree"]
+    by = f"{run.method} ({run.metric})" if run.metric else run.method
+    console.say(f"{by}: {tree['leaves']:,} leaves, {tree['internal nodes']:,} internal nodes")
+    if run.method == "l2h":
+        console.say("The leaves are the columns of the data, which are classes.")
+    cost = facts["cost"]
+    if cost:
+        before = f"{cost['before']:.5g} -> " if cost.get("before") is not None else ""
+        graph = f"graph of nearest neighbors ({run.metric})" if run.data.kind == "vectors" else run.data.kind
+        console.say(f"Dasgupta cost on the {graph}: {before}{cost['after']:.5g} (lower is better)")
+    print_scores(console, scores)
+    spent = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in facts["seconds"].items())
+    console.say(f"seconds: {spent}")
     for path in facts["written"]:
         console.say(f"wrote {path}")
     console.result(facts)

@@ -10,34 +10,39 @@ from typing import Any
 
 from arbora import __version__
 from arbora.cli._console import Console
-from arbora.cli._shared import tree_facts
-from arbora.cli.reading import ReadOptions, read_data
+from arbora.cli._options import Reading
+from arbora.cli._run import describe, options_of
+from arbora.cli.pages import tree_facts
+from arbora.reading import read_file
+from arbora.tree import Tree
 
 _PARTS = {
     "PyTorch (hyphc in any dimension, nn)": "torch",
     "pictures": "matplotlib",
     "explorer": "starlette",
     "notebook widget": "anywidget",
-    "parquet": "pyarrow",
+    "parquet, arrow": "pyarrow",
     "h5ad": "anndata",
-    "GraphML": "networkx",
+    "Excel": "openpyxl",
+    "GraphML, GML, GEXF, Pajek": "networkx",
 }
 
 
-def run_info(*, source: str | None, quiet: bool, as_json: bool, **reading: Any) -> None:
+def run_info(source: str | None, reading: Reading, console: Console) -> None:
     """Facts about a file, or about this installation."""
-    console = Console(quiet, as_json)
     if source is None:
         facts = _installation()
-    else:
-        known = ("format", "delimiter", "key", "obsm")
-        data = read_data(source, ReadOptions(**{name: reading[name] for name in known if reading.get(name)}))
-        facts = {**data.facts(), **(tree_facts(data.values) if data.kind == "tree" else {})}
-        facts |= {"names": data.names is not None} if data.kind != "tree" else {}
-        for note in data.notes:
-            console.note(note)
-    console.table(facts)
-    console.result(facts)
+        console.table(facts)
+        console.result(facts)
+        return
+    found = read_file(source, options_of(reading))
+    if isinstance(found, Tree):
+        facts = {"source": source, "kind": "tree", "points": found.n_leaves, **tree_facts(found)}
+        console.table(facts)
+        console.result(facts)
+        return
+    describe(found, console)
+    console.result({**found.facts(), "names": found.names is not None, "warnings": list(found.warnings)})
 
 
 def _installation() -> dict[str, Any]:

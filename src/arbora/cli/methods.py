@@ -1,96 +1,132 @@
-"""The ways to build a tree, by name."""
+"""The ways to build a tree, by name: what each takes, how it compares vectors, and how it is called."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from arbora.cli._app import METHODS
-from arbora.cli._console import Console
-from arbora.cli._exit import MISSING, CommandError, Unusable
-from arbora.cli.checkpoint import Checkpoint
-from arbora.cli.reading import Data
+from arbora.cli._exit import Unusable, WrongOption
+from arbora.cli._run import Run, neighbor_graph
 from arbora.tree import Tree
 
-_ESTIMATORS = {"hyphc": "HypHC", "ghhc": "GHHC", "fph": "FPH", "l2h": "L2H"}
-_LINKAGES = ("average", "ward", "complete", "single", "weighted", "centroid", "median")
-_NOT_SETTINGS = (  # the data, and what has an option of its own or only makes sense in Python
-    "self", "data", "X", "random_state", "n_jobs", "verbose", "progress", "checkpoint", "callback",
+_VECTORS, _GRAPH, _SQUARE = ("vectors",), ("graph",), ("distances", "similarities")
+_LINKAGE_METRICS = ("euclidean", "cosine", "cityblock", "correlation", "chebyshev", "canberra", "braycurtis")
+_GRAPH_METRICS = ("cosine", "euclidean")
+_EUCLIDEAN = ("euclidean",)
+# The data, and what has an option of its own or only makes sense in Python.
+_NOT_SETTINGS = (
+    "self", "data", "X", "graph", "metric", "method", "kind", "random_state", "n_jobs", "verbose", "progress",
+    "checkpoint", "callback",
 )  # fmt: skip
-_SAMPLED_ROWS = 2000  # by which the time of a linkage is estimated
-_FUNCTIONS = {"bisecting-kmeans": "bisecting_kmeans", "hierarchical-kmeans": "hierarchical_kmeans"}
+# Rows by which the time of a linkage is estimated.
+_SAMPLED_ROWS = 2000
 
 
-def build_tree(
-    data: Data,
-    method: str,
-    *,
-    metric: str,
-    settings: dict[str, Any],
-    seed: int | None,
-    threads: int | None,
-    console: Console,
-    kept: Checkpoint,
-) -> Tree:
-    """The tree of `data` by `method`."""
-    if method not in METHODS:
-        raise Unusable(f"--method must be one of {', '.join(METHODS)}. Got {method!r}.")
-    if data.kind == "tree":
-        raise Unusable(
-            f"{data.source} is a tree already. Improve it with: arbora refine {data.source} --data DATA"
-        )
-    data.check_usable()
-    if metric not in ("cosine", "euclidean"):
-        raise Unusable(f"--metric must be cosine or euclidean. Got {metric!r}.")
-    if method in _ESTIMATORS:
-        return _fit_estimator(data, method, settings, seed, threads, console, kept)
-    if method == "auto":
-        call = public("cluster")
-        known = {"metric": metric} if data.kind == "vectors" else {}
-    elif method in _FUNCTIONS:
-        if data.kind != "vectors":
-            raise Unusable(
-                f"--method {method} needs vectors. {data.source} is a graph: use auto, fph or average."
+@dataclass(frozen=True)
+class Method:
+    """A way to build a tree.
+
+    Attributes
+    ----------
+    call : str
+        Public function or estimator.
+    takes : tuple of str
+        Kinds of data.
+    metrics : tuple of str
+        Ways to compare vectors, the default first.
+    fixed : dict
+        Parameters that make this method of the function.
+    needs_graph : bool
+        Whether vectors are given as the graph of their nearest neighbors.
+    """
+
+    call: str
+    takes: tuple[str, ...]
+    metrics: tuple[str, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    needs_graph: bool = False
+
+
+def _linkage(name: str, metrics: tuple[str, ...] = _LINKAGE_METRICS) -> Method:
+    takes = (*_VECTORS, *_SQUARE, *(_GRAPH if name in ("average", "single", "complete") else ()))
+    return Method("linkage", takes, metrics, {"method": name})
+
+
+BY_NAME: dict[str, Method] = {
+    "auto": Method("cluster", (*_VECTORS, *_GRAPH, "similarities"), _GRAPH_METRICS),
+    "hyphc": Method("HypHC", (*_VECTORS, *_GRAPH, "similarities"), ("cosine",)),
+    "ghhc": Method("GHHC", _VECTORS, ("cosine",)),
+    "fph": Method("FPH", (*_VECTORS, *_GRAPH), _GRAPH_METRICS, needs_graph=True),
+    "l2h": Method("L2H", _VECTORS, ()),
+    **{name: _linkage(name) for name in ("average", "complete", "single", "weighted")},
+    **{name: _linkage(name, _EUCLIDEAN) for name in ("ward", "centroid", "median")},
+    "paris": Method("linkage", (*_VECTORS, *_GRAPH), _GRAPH_METRICS, {"method": "paris"}, needs_graph=True),
+    "louvain": Method("linkages.louvain", (*_VECTORS, *_GRAPH), _GRAPH_METRICS, needs_graph=True),
+    "birch": Method("linkages.birch", _VECTORS, _EUCLIDEAN),
+    "bisecting-kmeans": Method("bisecting_kmeans", _VECTORS, _EUCLIDEAN),
+    "hierarchical-kmeans": Method("hierarchical_kmeans", _VECTORS, _EUCLIDEAN),
+}
+
+
+def chosen_method(name: str) -> Method:
+    """A method by its name."""
+    if name not in BY_NAME:
+        raise WrongOption(f"--method must be one of {', '.join(BY_NAME)}. Got {name!r}.")
+    return BY_NAME[name]
+
+
+def chosen_metric(name: str, metric: str | None, kind: str | None = None) -> str | None:
+    """The metric that a method uses: the one asked for, or its default; refused where it knows no such metric."""
+    known = chosen_method(name).metrics
+    if kind is not None and kind != "vectors":
+        if metric is not None:
+            raise WrongOption(
+                f"--metric compares vectors. The data is a matrix or graph ({kind}) and needs none."
             )
-        call, known = public(_FUNCTIONS[method]), {}
-    else:
-        call, known = public("linkage"), {"method": method}
-        if data.kind == "vectors" and metric == "cosine" and method == "average":
-            known["metric"] = metric
-    return _call(call, data.values, known, settings, seed, threads, console, kept)
+        return None
+    if metric is not None and metric not in known:
+        allowed = f"knows {', '.join(known)}" if known else "uses none"
+        raise WrongOption(f"--metric {metric} does not go with --method {name}, which {allowed}.")
+    return metric or (known[0] if known else None)
+
+
+def check_data(run: Run) -> None:
+    """Refuse data that the method cannot take, before any work."""
+    takes = chosen_method(run.method).takes
+    if run.data.kind not in takes:
+        others = [name for name, method in BY_NAME.items() if run.data.kind in method.takes]
+        raise Unusable(
+            f"--method {run.method} takes {' or '.join(takes)}. {run.data.source} holds a {_words(run.data.kind)}: "
+            f"use {', '.join(others)}."
+        )
+    run.data.check_usable()
+
+
+def _words(kind: str) -> str:
+    return {"graph": "graph", "vectors": "table of vectors"}.get(kind, f"matrix of {kind}")
 
 
 def public(name: str) -> Any:
-    """A public name of arbora, or one clear line when this installation lacks it."""
+    """A public function or class of arbora."""
     import arbora
 
-    try:
-        return getattr(arbora, name)
-    except AttributeError:
-        raise CommandError(
-            MISSING, f"This arbora has no {name}. Update it, or choose another --method."
-        ) from None
-    except ImportError as error:
-        needs = getattr(error, "name", None) or str(error)
-        extra = "torch" if "torch" in str(needs) else "all"
-        raise CommandError(
-            MISSING,
-            f"{name} needs {needs}, which is not installed. Install it with: pip install 'arbora[{extra}]'",
-        ) from error
+    found: Any = arbora
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
 
 
-def read_settings(given: list[str]) -> dict[str, Any]:
+def read_settings(given: Iterable[str]) -> dict[str, Any]:
     """``name=value`` pairs; values are JSON where they can be (numbers, true, lists), otherwise text."""
     settings: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip().isidentifier():
-            raise Unusable(f"--set takes name=value. Got {pair!r}.")
+            raise WrongOption(f"--set takes name=value. Got {pair!r}.")
         try:
             settings[name.strip()] = json.loads(value)
         except json.JSONDecodeError:
@@ -98,98 +134,80 @@ def read_settings(given: list[str]) -> dict[str, Any]:
     return settings
 
 
-def _call(
-    call: Callable[..., Tree],
-    values: Any,
-    known: dict[str, Any],
-    settings: dict[str, Any],
-    seed: int | None,
-    threads: int | None,
-    console: Console,
-    kept: Checkpoint,
-) -> Tree:
-    accepted = inspect.signature(call).parameters
-    options = {**known, "random_state": seed, "n_jobs": threads}
-    options = {name: value for name, value in options.items() if name in accepted}
-    name = getattr(call, "__name__", "fit")
-    _check_settings(settings, accepted, name)
-    if "progress" in accepted:  # it tells its stages itself
-        return call(
-            values,
-            **{**options, **settings},
-            progress=console.reporter(),
-            checkpoint=kept.inner_path("search"),
-        )
-    with console.stage(
-        name, _expected_seconds(call, values, {**options, **settings}) if console.shows_bars else None
-    ):
-        return call(values, **{**options, **settings})
+def check_settings(settings: Mapping[str, Any], method: str) -> None:
+    """Refuse parameters that the method does not have."""
+    names = [name for name in _parameters(method) if name not in _NOT_SETTINGS]
+    for name in settings:
+        if name not in names:
+            raise WrongOption(
+                f"--method {method} has no parameter {name!r} (--set). It has {', '.join(names)}."
+            )
+
+
+def _parameters(method: str) -> Mapping[str, inspect.Parameter]:
+    call = public(BY_NAME[method].call)
+    return inspect.signature(call.__init__ if inspect.isclass(call) else call).parameters
+
+
+def build_tree(run: Run) -> Tree:
+    """The tree of any method but auto, which `fit` builds together with its report."""
+    method = BY_NAME[run.method]
+    values = run.data.as_input()
+    if method.needs_graph and run.data.kind == "vectors":
+        with run.console.stage("neighbors"):
+            values = neighbor_graph(run)
+    call = public(method.call)
+    options = {**method.fixed, **_options(run, method)}
+    build = _fit_estimator if inspect.isclass(call) else _call
+    try:
+        return build(run, call, values, options)
+    except TypeError as error:
+        if run.settings and not str(error).endswith("."):
+            # a parameter of the wrong type, met deep inside
+            given = ", ".join(f"{name}={value!r}" for name, value in run.settings.items())
+            raise WrongOption(f"--set {given} does not work with --method {run.method}: {error}.") from error
+        raise
+
+
+def _options(run: Run, method: Method) -> dict[str, Any]:
+    """What the command line decides besides ``--set``, as far as the method has such a parameter."""
+    known = {
+        "metric": run.metric if run.data.kind == "vectors" and not method.needs_graph else None,
+        "kind": run.data.kind if run.data.kind in ("vectors", "distances") else None,
+        "random_state": run.seed,
+        "n_jobs": run.running.threads,
+    }
+    accepted = _parameters(run.method)
+    return {name: value for name, value in known.items() if name in accepted and value is not None}
+
+
+def _call(run: Run, call: Callable[..., Tree], values: Any, options: dict[str, Any]) -> Tree:
+    options = {**options, **run.settings}
+    expected = _expected_seconds(call, values, options) if run.console.shows_bars else None
+    with run.console.stage(run.method, expected):
+        return call(values, **options)
 
 
 def _expected_seconds(call: Callable[..., Tree], values: Any, options: dict[str, Any]) -> float | None:
     """How long a linkage of vectors will take, which is one long call: by a sample, as it grows with the square."""
-    if call.__name__ != "linkage" or len(values) < 4 * _SAMPLED_ROWS:
+    if call.__name__ != "linkage" or not hasattr(values, "__len__") or len(values) < 4 * _SAMPLED_ROWS:
         return None
     sample = values[:: len(values) // _SAMPLED_ROWS][:_SAMPLED_ROWS]
-    call(sample[:10], **options)  # loads and compiles
+    # loads and compiles
+    call(sample[:10], **options)
     began = time.perf_counter()
     call(sample, **options)
     return (time.perf_counter() - began) * (len(values) / len(sample)) ** 2
 
 
-def _fit_estimator(
-    data: Data,
-    method: str,
-    settings: dict[str, Any],
-    seed: int | None,
-    threads: int | None,
-    console: Console,
-    kept: Checkpoint,
-) -> Tree:
-    kind = public(_ESTIMATORS[method])
-    accepted = inspect.signature(kind.__init__).parameters
-    options: dict[str, Any] = {
-        "random_state": seed,
-        "n_jobs": threads,
-        "checkpoint": kept.inner_path("method"),
-    }
-    options = {name: value for name, value in options.items() if name in accepted and value is not None}
-    if method == "l2h" and data.feature_names is not None:
-        options["class_names"] = data.feature_names
-    _check_settings(settings, accepted, kind.__name__)
-    model = kind(**{**options, **settings})
-    callback = console.fit_callback()
-    if callback is not None and hasattr(model, "set_callbacks"):
-        model.set_callbacks(callback)
-    values = data.values
-    if data.kind == "graph" and method in ("hyphc", "ghhc"):
-        from arbora import similarity
-
-        values = similarity.graph(values)
-    with console.stage(method):
-        return model.fit(values).tree_
-
-
-def _check_settings(settings: dict[str, Any], accepted: Any, owner: str) -> None:
-    names = [name for name in accepted if name not in _NOT_SETTINGS]
-    for name in settings:
-        if name not in names:
-            raise Unusable(f"{owner} has no parameter {name!r} (--set). It has {', '.join(names)}.")
-
-
-def similarity_of(data: Data, metric: str, *, neighbors: bool, seed: int | None = None) -> Any:
-    """What "alike" means for this data: the graph, or, for vectors, all cosines or nearest neighbors.
-
-    Costs over all cosines compare with the literature; over neighbors a lower cost means purer clusters.
-    """
-    from arbora import similarity
-
-    if metric not in ("cosine", "euclidean"):
-        raise Unusable(f"--metric must be cosine or euclidean. Got {metric!r}.")
-    if data.kind == "graph":
-        return similarity.graph(data.values)
-    data.check_usable()
-    if neighbors or metric == "euclidean":
-        return similarity.knn(data.values, metric=metric, random_state=seed)
-    values = data.values.toarray() if hasattr(data.values, "toarray") else data.values
-    return similarity.cosine(np.asarray(values, dtype=np.float64))
+def _fit_estimator(run: Run, call: Any, values: Any, options: dict[str, Any]) -> Tree:
+    accepted = _parameters(run.method)
+    if "checkpoint" in accepted and run.folder is not None:
+        options["checkpoint"] = run.inner_folder("method")
+    if "verbose" in accepted:
+        options["verbose"] = run.console.shows_bars
+    if run.method == "l2h" and run.data.feature_names is not None and "class_names" not in run.settings:
+        options["class_names"] = run.data.feature_names
+    with run.console.stage(run.method):
+        tree: Tree = call(**{**options, **run.settings}).fit(values).tree_
+    return tree

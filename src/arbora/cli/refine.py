@@ -2,97 +2,96 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from arbora.cli._console import Console
-from arbora.cli._exit import Unusable
-from arbora.cli._shared import data_for_tree, limit_threads, options_for, tree_facts
-from arbora.cli.checkpoint import Checkpoint
-from arbora.cli.methods import public, similarity_of
-from arbora.cli.reading import Data, ReadOptions, read_tree
-from arbora.cli.score import scores_of
+from arbora.cli._exit import check_option
+from arbora.cli._matching import matched
+from arbora.cli._options import Reading, Running
+from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset, read_tree_file
+from arbora.cli.methods import chosen_metric
+from arbora.cli.pages import tree_facts
+from arbora.cli.score import class_scores, print_scores
 from arbora.cli.writing import check_writable, tree_format, write_tree
 from arbora.tree import Tree
 
+OBJECTIVES = ("dasgupta", "tsd")
 
-def run_refine(
-    *,
-    tree_source: str,
-    source: str,
-    out: Path | None,
-    objective: str,
-    metric: str,
-    max_sweeps: int,
-    checkpoint: Path | None,
-    seed: int | None,
-    threads: int | None,
-    quiet: bool,
-    as_json: bool,
-    **reading: Any,
-) -> None:
-    """Read, refine, score before and after, write."""
-    console = Console(quiet, as_json, out)
-    limit_threads(threads)
-    check_writable(out)
-    if out is not None:
-        tree_format(str(out))
-    with console.progress():
-        with console.stage("read"):
-            tree = read_tree(tree_source, ReadOptions(delimiter=reading.get("delimiter")))
-            data = data_for_tree(tree, source, options_for(reading.pop("format"), **reading))
-        assert data is not None
-        kept = Checkpoint(
-            checkpoint,
-            data,
-            tree=tree.to_newick(lengths=False),
-            objective=objective,
-            metric=metric,
-            seed=seed,
-        )
-        better = refine_tree(tree, data, metric, objective, max_sweeps, seed, kept, console)
-    similarity = similarity_of(data, metric, neighbors=True, seed=seed)
-    costs = {"before": _cost(tree, similarity), "after": _cost(better, similarity)}
-    if out is not None:
-        write_tree(better, str(out))
-    console.table({"cost before": costs["before"], "cost after": costs["after"]})
-    if out is not None and str(out) != "-":
-        console.say(f"wrote {out}")
+
+@dataclass(frozen=True)
+class RefineTask:
+    """What to refine."""
+
+    tree: str
+    source: str
+    out: Path | None
+    objective: str
+    metric: str | None
+    max_sweeps: int
+    checkpoint: Path | None
+
+
+def run_refine(task: RefineTask, reading: Reading, running: Running, console: Console) -> None:
+    """Read, refine, measure before and after, write."""
+    console.give_way_to(task.out)
+    limit_threads(running)
+    check_writable(task.out)
+    if task.out is not None:
+        tree_format(str(task.out))
+    check_option("--objective", task.objective, OBJECTIVES)
+    data = read_dataset(task.source, reading, console)
+    metric = chosen_metric("auto", task.metric, data.kind)
+    run = Run(data, "refine", metric, running, console, folder=task.checkpoint)
+    start = matched(read_tree_file(task.tree, reading), data)
+    run.open_checkpoint(tree=start, objective=task.objective, max_sweeps=task.max_sweeps)
+    similarity = neighbor_graph(run)
+    better = refine_tree(run, start, similarity, task.objective, task.max_sweeps)
+    values = {
+        name: _objective(tree, similarity, task.objective)
+        for name, tree in (("before", start), ("after", better))
+    }
+    scores = class_scores(better, data)
+    if task.out is not None:
+        write_tree(better, str(task.out))
+    direction = "lower" if task.objective == "dasgupta" else "higher"
+    name = "Dasgupta cost" if task.objective == "dasgupta" else "tree sampling divergence"
+    graph = f"graph of nearest neighbors ({metric})" if data.kind == "vectors" else data.kind
+    console.say(
+        f"{name} on the {graph}: {values['before']:.6g} -> {values['after']:.6g} ({direction} is better)"
+    )
+    print_scores(console, scores)
+    if task.out is not None and str(task.out) != "-":
+        console.say(f"wrote {task.out}")
     console.result(
         {
-            "tree": tree_facts(better), "cost": costs, "scores": scores_of(better, data, metric, "refine"),
-            "seconds": console.seconds, "written": [str(out)] if out else [],
+            "tree": tree_facts(better), "objective": {"name": task.objective, "better": direction, **values},
+            "metric": metric, "scores": scores, "seconds": console.seconds,
+            "written": [str(task.out)] if task.out else [],
         }
     )  # fmt: skip
 
 
-def refine_tree(
-    tree: Tree,
-    data: Data,
-    metric: str,
-    objective: str,
-    max_sweeps: int,
-    seed: int | None,
-    kept: Checkpoint,
-    console: Console,
-) -> Tree:
+def refine_tree(run: Run, tree: Tree, similarity: Any, objective: str, max_sweeps: int) -> Tree:
     """Refined tree; with a checkpoint an interrupted run loses at most one step."""
-    with console.stage("similarity"):
-        similarity = similarity_of(data, metric, neighbors=True, seed=seed)
-    return public("refine")(
+    from arbora import refine
+
+    return refine(
         tree,
         similarity,
-        objective,
+        objective,  # type: ignore[arg-type]
         max_sweeps=max_sweeps,
-        random_state=seed,
-        progress=console.reporter(),
-        checkpoint=kept.inner_path("refine"),
+        n_jobs=run.running.threads,
+        random_state=run.seed,
+        progress=run.console.progress,  # type: ignore[arg-type]
+        checkpoint=run.inner_folder("refine"),
     )
 
 
-def _cost(tree: Tree, similarity: Any) -> float:
+def _objective(tree: Tree, similarity: Any, objective: str) -> float:
     from arbora import metrics
 
-    if similarity.n_points != tree.n_leaves:
-        raise Unusable(f"The data has {similarity.n_points:,} points, the tree {tree.n_leaves:,} leaves.")
+    if objective == "tsd":
+        return float(metrics.tree_sampling_divergence(tree, similarity))
     return float(metrics.dasgupta_cost(tree, similarity))

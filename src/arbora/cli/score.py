@@ -1,76 +1,117 @@
-"""``arbora score``."""
+"""``arbora score``, and the scores that other commands print."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.cli._console import Console
-from arbora.cli._exit import Unreadable, Unusable
-from arbora.cli._shared import data_for_tree, limit_threads, options_for, tree_facts
-from arbora.cli.methods import similarity_of
-from arbora.cli.reading import Data, ReadOptions, read_tree
+from arbora.cli._exit import Unusable, WrongOption
+from arbora.cli._matching import matched
+from arbora.cli._options import Reading, Running
+from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset, read_tree_file
+from arbora.cli._tables import columns, number
+from arbora.cli.methods import chosen_metric
+from arbora.cli.pages import tree_facts
+from arbora.errors import FormatError
+from arbora.reading import Dataset, read_tree
+from arbora.reading.roles import classes_of
 from arbora.tree import Tree
 
+_LOWER = (
+    "cost",
+    "dasgupta",
+    "wang",
+    "share_of_bounds",
+    "least_hierarchical",
+    "robinson",
+    "triplet",
+    "crossings",
+)
 
-def run_score(
-    *,
-    tree_source: str,
-    source: str | None,
-    labels_file: Path | None,
-    compare: str | None,
-    metric: str,
-    threads: int | None,
-    quiet: bool,
-    as_json: bool,
-    **reading: Any,
-) -> None:
+
+@dataclass(frozen=True)
+class ScoreTask:
+    """What to score, and against what."""
+
+    tree: str
+    source: str | None
+    labels: Path | None
+    compare: str | None
+    metric: str | None
+    all_pairs: bool
+
+
+def run_score(task: ScoreTask, reading: Reading, running: Running, console: Console) -> None:
     """Every score that the given files allow."""
-    console = Console(quiet, as_json)
-    limit_threads(threads)
-    if source is None and labels_file is None and compare is None:
-        raise Unusable("Nothing to score against: give --data, --labels or --compare.")
-    tree = read_tree(tree_source, ReadOptions(delimiter=reading.get("delimiter")))
-    data = data_for_tree(tree, source, options_for(reading.pop("format"), **reading))
-    labels = None if labels_file is None else read_labels(labels_file, tree.n_leaves)
+    limit_threads(running)
+    if task.source is None and task.labels is None and task.compare is None:
+        raise WrongOption("There is nothing to score against: give --data, --labels or --compare.")
+    tree = read_tree_file(task.tree, reading)
     scores: dict[str, float] = {}
-    with console.stage("score"):
-        if data is not None:
-            if labels is not None:
-                data.labels = labels
-            scores |= scores_of(tree, data, metric, "")
-        elif labels is not None:
-            scores |= _against_labels(tree, labels)
-        if compare is not None:
-            scores |= _against_tree(tree, read_tree(compare, ReadOptions()))
-    console.table(scores)
-    console.result({"tree": tree_facts(tree), "scores": scores, "seconds": console.seconds})
+    metric = None
+    if task.source is not None:
+        data = read_dataset(task.source, reading, console)
+        tree = matched(tree, data)
+        metric = chosen_metric("auto", task.metric, data.kind)
+        with console.stage("score"):
+            scores |= _on_data(Run(data, "score", metric, running, console), tree, task.all_pairs)
+            scores |= class_scores(tree, data) if task.labels is None else {}
+    if task.labels is not None:
+        scores |= _against(tree, read_labels(task.labels, tree.n_leaves))
+    if task.compare is not None:
+        scores |= _against_tree(tree, read_tree(task.compare))
+    print_scores(console, scores)
+    console.result({"tree": tree_facts(tree), "metric": metric, "scores": scores, "seconds": console.seconds})
 
 
-def scores_of(tree: Tree, data: Data, metric: str, method: str) -> dict[str, float]:
-    """Cost on the data and, with labels, agreement with them. The leaves of an l2h tree are the classes."""
+def _on_data(run: Run, tree: Tree, all_pairs: bool) -> dict[str, float]:
+    """Costs on the graph of nearest neighbors that `fit` uses or, if asked for, over all pairs of cosines."""
+    from arbora import metrics, similarity
+
+    if tree.n_leaves < 2:
+        return {}
+    if run.data.kind == "distances":
+        return {"cophenetic_correlation": float(metrics.cophenetic_correlation(tree, run.data.values))}
+    if not all_pairs:
+        return dict(metrics.score(tree, neighbor_graph(run)))
+    if run.data.kind != "vectors" or run.metric != "cosine":
+        raise WrongOption("--all-pairs needs vectors and --metric cosine.")
+    run.data.check_usable()
+    return dict(metrics.score(tree, similarity.cosine(np.asarray(run.data))))
+
+
+def class_scores(tree: Tree, data: Dataset, *, is_over_columns: bool = False) -> dict[str, float]:
+    """Agreement with the known classes; the leaves of a tree over columns are the classes of a classifier."""
     from arbora import metrics
 
-    if method == "l2h":
-        if data.labels is None:
-            return {}
+    if data.y is None or tree.n_leaves < 2:
+        return {}
+    if is_over_columns:
         leaf = np.asarray(data.values).argmax(axis=1)
-        return {"dendrogram_purity": float(metrics.dendrogram_purity(tree, data.labels, leaf_of_point=leaf))}
-    if tree.n_leaves != data.n_points:
-        return {}
-    if tree.n_leaves == 1:
-        return {}
-    similarity = similarity_of(data, metric, neighbors=False)
-    return {key: float(value) for key, value in metrics.score(tree, similarity, y=data.labels).items()}
+        return {"dendrogram_purity": float(metrics.dendrogram_purity(tree, data.y, leaf_of_point=leaf))}
+    return _against(tree, data.y)
 
 
-def _against_labels(tree: Tree, labels: np.ndarray) -> dict[str, float]:
+def _against(tree: Tree, y: NDArray[Any]) -> dict[str, float]:
     from arbora import metrics
 
-    return {key: float(value) for key, value in metrics.score(tree, y=labels).items()}
+    known = {value for value in y.tolist() if value is not None}
+    if len(known) < 2:
+        raise Unusable(f"Scores against classes need two of them. Got {len(known)}.")
+    scores = {key: float(value) for key, value in metrics.score(tree, y=y).items()}
+    if not tree.is_binary and len(set(tree.cut(n_clusters=len(known), exact="nearest").tolist())) != len(
+        known
+    ):
+        # scores of a cut that this tree does not have would mislead
+        return {key: value for key, value in scores.items() if key.startswith("dendrogram_purity")}
+    return scores
 
 
 def _against_tree(tree: Tree, other: Tree) -> dict[str, float]:
@@ -85,16 +126,27 @@ def _against_tree(tree: Tree, other: Tree) -> dict[str, float]:
     }
 
 
-def read_labels(path: Path, n_leaves: int) -> np.ndarray:
-    """Classes of the leaves: an npy, or one a line."""
+def print_scores(console: Console, scores: Mapping[str, float]) -> None:
+    """A table with the direction that is better."""
+    if scores:
+        rows = [
+            [name, number(value), "lower" if name.startswith(_LOWER) else "higher"]
+            for name, value in scores.items()
+        ]
+        console.say(columns(["score", "value", "better"], rows))
+
+
+def read_labels(path: Path, n_leaves: int) -> NDArray[Any]:
+    """Classes of the leaves: an npy, or one per line; an empty line is no class."""
     try:
         raw = path.read_bytes()
         if raw.startswith(b"\x93NUMPY"):
             labels = np.load(io.BytesIO(raw), allow_pickle=False)
         else:
-            labels = np.array(raw.decode("utf-8").splitlines(), dtype=object)
+            lines = raw.decode("utf-8").splitlines()
+            labels = np.array([line.strip() or None for line in lines], dtype=object)
     except (OSError, ValueError) as error:
-        raise Unreadable(f"{path} cannot be read as labels: {error}.") from error
+        raise FormatError(f"{path} cannot be read as labels: {error}.") from error
     if labels.shape != (n_leaves,):
         raise Unusable(f"{path} holds labels of shape {labels.shape}; the tree has {n_leaves:,} leaves.")
-    return labels
+    return classes_of(labels)

@@ -2,57 +2,75 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from arbora.cli._console import Console
-from arbora.cli._exit import Unusable
-from arbora.cli._shared import data_for_tree, options_for, page_content, tree_facts
-from arbora.cli.reading import ReadOptions, read_tree
-from arbora.cli.writing import check_writable, writing
+from arbora.cli._exit import Unusable, WrongOption, check_option
+from arbora.cli._matching import matched
+from arbora.cli._options import Reading
+from arbora.cli._run import read_dataset, read_tree_file
+from arbora.cli.pages import page_content, tree_facts, write_page
+from arbora.cli.writing import check_writable
+from arbora.reading import read_tree
+
+VIEWS = ("circular", "dendrogram", "icicle", "treemap", "disk")
 
 
-def run_show(
-    *,
-    tree_source: str,
-    source: str | None,
-    compare: str | None,
-    html: Path | None,
-    view: str,
-    port: int,
-    browser: bool,
-    edit: bool,
-    quiet: bool,
-    as_json: bool,
-    **reading: Any,
-) -> None:
+@dataclass(frozen=True)
+class ShowTask:
+    """What to show, and how."""
+
+    tree: str
+    source: str | None
+    compare: str | None
+    html: Path | None
+    view: str
+    port: int
+    browser: bool
+    edit: bool
+
+
+def run_show(task: ShowTask, reading: Reading, console: Console) -> None:
     """Serve the page until interrupted, or write it."""
-    from arbora.view import explore, to_html
-
-    if edit and (html is not None or tree_source == "-"):
-        raise Unusable(
+    check_writable(task.html)
+    if task.edit and (task.html is not None or task.tree == "-"):
+        raise WrongOption(
             "--edit saves edits to the tree's file: it goes neither with --html nor with standard input."
         )
-    console = Console(quiet, as_json)
-    check_writable(html)
-    tree = read_tree(tree_source, ReadOptions(delimiter=reading.get("delimiter")))
-    data = data_for_tree(tree, source, options_for(reading.pop("format"), **reading))
+    check_option("--view", task.view, VIEWS)
+    tree = read_tree_file(task.tree, reading)
+    data = None
+    if task.source is not None:
+        data = read_dataset(task.source, reading, console, only_shown=True)
+        tree = matched(tree, data)
     content = page_content(tree, data)
-    if compare is not None:
-        content["compare"] = read_tree(compare, ReadOptions())
-    content["title"] = f"{Path(tree_source).name}: {tree.n_leaves:,} leaves"
-    if html is not None:
-        with writing(html):
-            to_html(tree, html, view=view, **content)
-        console.say(f"wrote {html}")
-        console.result({"tree": tree_facts(tree), "written": [str(html)]})
+    if task.compare is not None:
+        content["compare"] = read_tree(task.compare).matched_to(tree)
+    content["title"] = f"{Path(task.tree).name}: {tree.n_leaves:,} leaves"
+    if task.html is not None:
+        write_page(tree, task.html, view=task.view, **content)
+        console.say(f"wrote {task.html}")
+        console.result({"tree": tree_facts(tree), "written": [str(task.html)]})
         return
-    viewer = explore(
-        tree, view=view, port=port, open_browser=browser, edit=tree_source if edit else False, **content
-    )
-    console.say(f"{viewer.url}\nCtrl-C ends it.")
-    console.result({"url": viewer.url})
-    import sys
+    from arbora.view import explore
 
+    try:
+        viewer: Any = explore(
+            tree,
+            view=cast(Any, task.view),
+            port=task.port,
+            open_browser=task.browser,
+            edit=task.tree if task.edit else False,
+            **content,
+        )
+    except OSError as error:
+        raise Unusable(
+            f"Port {task.port} cannot be used: {error.strerror or error}. Choose another, or 0."
+        ) from error
+    console.say(f"{viewer.url}\nPress Ctrl-C to stop.")
+    console.result({"url": viewer.url})
     sys.stdout.flush()
     viewer.wait()

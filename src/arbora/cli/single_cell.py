@@ -2,100 +2,144 @@
 
 from __future__ import annotations
 
-import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from arbora.cli._console import Console
-from arbora.cli._exit import Unreadable, Unusable
-from arbora.cli.checkpoint import Checkpoint
-from arbora.cli.methods import build_tree
-from arbora.cli.reading import Data, ReadOptions
-from arbora.cli.reading._single_cell import open_h5ad
-from arbora.cli.writing import write_bytes
+from arbora.cli._exit import Unusable, WrongOption
+from arbora.cli._options import Reading, Running
+from arbora.cli._run import Run, options_of
+from arbora.cli.fit import FitTask, Fitted, Outputs, fit_tree
+from arbora.cli.methods import check_data, chosen_metric
+from arbora.cli.pages import page_content, tree_facts, write_page
+from arbora.cli.plot import picture_bytes
+from arbora.cli.tables_out import write_cells
+from arbora.cli.writing import tree_format, write_bytes, write_json, write_tree
+from arbora.reading import Dataset
+from arbora.reading.columns import column_of
+from arbora.reading.contents import contents_of
+from arbora.reading.single_cell import dataset_of_cells, open_h5ad
 from arbora.tree import Tree
 
+# A few groups are compared pair by pair; neighbor graphs are for many points.
+_ALL_PAIRS_UP_TO = 500
 
-def write_scanpy_entries(
-    source: str,
-    options: ReadOptions,
-    group: str,
-    method: str,
+
+def run_scanpy(
+    task: FitTask,
     settings: dict[str, Any],
-    seed: int | None,
-    out: Path | None,
+    outputs: Outputs,
+    reading: Reading,
+    running: Running,
     console: Console,
 ) -> None:
     """Add ``uns['dendrogram_<group>']`` to an h5ad file, in place or, with ``--out x.h5ad``, in a copy."""
-    path = Path(source)
+    path, group = Path(task.source), str(task.scanpy)
     if path.suffix.lower() != ".h5ad":
-        raise Unusable(f"--scanpy needs an h5ad file. Got {source}.")
-    target = path if out is None else out
-    if target.suffix.lower() != ".h5ad":
-        raise Unusable(f"With --scanpy, --out is an h5ad file. Got {out}.")
-    try:
-        data = open_h5ad(path.read_bytes(), source)
-    except OSError as error:
-        raise Unreadable(f"{source} cannot be read: {error.strerror}.") from error
-    if group not in data.obs:
-        raise Unusable(f"{source} has no obs[{group!r}]. It has {', '.join(map(str, data.obs))}.")
-    data.uns[f"dendrogram_{group}"] = dendrogram_entries(
-        data, group, options.obsm, method, settings, seed, console
+        raise WrongOption(f"--scanpy needs an h5ad file. Got {task.source}.")
+    _check_options(task, outputs)
+    is_tree = outputs.out is not None and outputs.out.suffix.lower() != ".h5ad"
+    if is_tree:
+        tree_format(str(outputs.out))
+    with console.stage("read"):
+        cells = open_h5ad(contents_of(task.source))
+    data = group_means(cells, group, reading, task.source)
+    metric = chosen_metric(task.method, task.metric, "vectors")
+    run = Run(data, task.method, metric, running, console, settings)
+    check_data(run)
+    fitted = _fit_groups(run, refine=task.refine)
+    key = f"dendrogram_{group}"
+    facts = {
+        "key": key,
+        "data": data.facts(),
+        "method": {"name": run.method, "metric": metric, "seed": run.seed, "settings": settings},
+        "tree": tree_facts(fitted.tree),
+        "written": [
+            str(outputs.out or path),
+            *Outputs(None, outputs.html, outputs.report, outputs.picture).written(),
+        ],
+    }
+    _write_others(fitted.tree, data, outputs)
+    if is_tree:
+        write_tree(fitted.tree, str(outputs.out))
+    else:
+        cells.uns[key] = dendrogram_entries(fitted.tree, data, group, run.method)
+        write_cells(cells, outputs.out or path)
+        console.say(f"{run.method} ({metric}): wrote uns[{key!r}], a tree over {data.n_points} groups")
+    if outputs.report is not None:
+        write_json(outputs.report, {**facts, "seconds": console.seconds})
+    for written in facts["written"]:
+        console.say(f"wrote {written}")
+    console.result(facts)
+
+
+def _check_options(task: FitTask, outputs: Outputs) -> None:
+    for option, value in (("--checkpoint", task.checkpoint), ("--model", outputs.model)):
+        if value is not None:
+            raise WrongOption(f"{option} does not go with --scanpy: a tree over groups takes a moment.")
+
+
+def group_means(cells: Any, group: str, reading: Reading, source: str) -> Dataset:
+    """One vector per group: the mean of its cells, by X_pca, X or what ``--use`` says."""
+    if group not in cells.obs:
+        raise Unusable(f"{source} has no obs[{group!r}]. It has {', '.join(map(str, cells.obs))}.")
+    column = cells.obs[group]
+    if column_of(column, group).kind != "text":
+        raise Unusable(f"obs[{group!r}] holds numbers, not groups. --scanpy needs a column of categories.")
+    grouped = column.astype("category").cat.remove_unused_categories()
+    names = [str(one) for one in grouped.cat.categories]
+    if len(names) < 2:
+        raise Unusable(f"obs[{group!r}] has {len(names)} group; a tree needs two.")
+    data = dataset_of_cells(cells, source, replace(options_of(reading), label_column=None, name_column=None))
+    if data.kind != "vectors":
+        raise WrongOption("--scanpy needs vectors: --use X, layers:NAME or obsm:NAME.")
+    values = np.asarray(data, dtype=np.float64)
+    codes = grouped.cat.codes.to_numpy()
+    means = np.array([values[codes == k].mean(axis=0) for k in range(len(names))])
+    if not np.isfinite(means).all():
+        raise Unusable(f"The cells of {source} have missing values. Remove them first.")
+    return Dataset(
+        means,
+        "vectors",
+        source,
+        "h5ad",
+        names=names,
+        roles={"features": f"means of {data.roles['features']}"},
     )
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "data.h5ad"
-        data.write_h5ad(written)
-        write_bytes(target, written.read_bytes())
-    console.say(f"wrote uns['dendrogram_{group}'] to {target}")
-    console.result({"key": f"dendrogram_{group}", "written": [str(target)]})
 
 
-def dendrogram_entries(
-    data: Any,
-    group: str,
-    obsm: str | None,
-    method: str,
-    settings: dict[str, Any],
-    seed: int | None,
-    console: Console,
-) -> dict[str, Any]:
+def _fit_groups(run: Run, *, refine: bool) -> Fitted:
+    """The tree over the groups: `auto` compares all pairs of a few, as a graph of neighbors would mislead."""
+    if run.method != "auto" or run.data.n_points > _ALL_PAIRS_UP_TO:
+        return fit_tree(run, refine=refine)
+    pairs = Run(run.data, "average", run.metric, run.running, run.console)
+    return fit_tree(pairs)
+
+
+def _write_others(tree: Tree, data: Dataset, outputs: Outputs) -> None:
+    if outputs.html is not None:
+        write_page(tree, outputs.html, title=Path(data.source).name, **page_content(tree, data))
+    if outputs.picture is not None:
+        write_bytes(outputs.picture, picture_bytes(tree, outputs.picture))
+
+
+def dendrogram_entries(tree: Tree, data: Dataset, group: str, method: str) -> dict[str, Any]:
     """What ``scanpy.tl.dendrogram`` would store, with arbora's tree over the groups' mean vectors."""
     import scipy.cluster.hierarchy as sch
 
-    cells = data.obs[group].astype("category")
-    categories = [str(one) for one in cells.cat.categories]
-    if len(categories) < 2:
-        raise Unusable(f"obs[{group!r}] has {len(categories)} group; a tree needs two.")
-    where = obsm or ("X_pca" if "X_pca" in data.obsm else "X")
-    values = data.X if where == "X" else data.obsm[where]
-    values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
-    codes = cells.cat.codes.to_numpy()
-    means = np.array([values[codes == k].mean(axis=0) for k in range(len(categories))])
-    if not np.isfinite(means).all():
-        raise Unusable(
-            f"obs[{group!r}] has empty groups, or the cells have missing values. Remove them first."
-        )
-    groups = Data("vectors", means, str(group), "h5ad")
-    tree = build_tree(
-        groups, method, metric="cosine", settings=settings, seed=seed, threads=None, console=console,
-        kept=Checkpoint(None, groups),
-    )  # fmt: skip
-    linkage = _linkage(tree)
-    drawn = sch.dendrogram(linkage, labels=categories, no_plot=True)
+    linkage = (tree if tree.is_binary else tree.binarize()).to_linkage()
+    drawn = sch.dendrogram(linkage, labels=data.names, no_plot=True)
     return {
         "linkage": linkage,
         "groupby": [group],
-        "use_rep": where,
+        "use_rep": data.roles["features"].removeprefix("means of ").replace("obsm['", "").replace("']", ""),
         "cor_method": "pearson",
         "linkage_method": f"arbora {method}",
         "categories_ordered": drawn["ivl"],
         "categories_idx_ordered": drawn["leaves"],
         "dendrogram_info": drawn,
-        "correlation_matrix": np.corrcoef(means),
+        "correlation_matrix": np.corrcoef(data.values),
     }
-
-
-def _linkage(tree: Tree) -> np.ndarray:
-    return (tree if tree.is_binary else tree.binarize()).to_linkage()

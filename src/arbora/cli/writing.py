@@ -1,12 +1,13 @@
-"""Trees and reports to files: whole, or the old file stays."""
+"""Trees, tables and reports to files: whole, or the old file stays."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,38 +15,49 @@ import numpy as np
 
 from arbora._base.files import write_whole
 from arbora.cli._console import plain
-from arbora.cli._exit import Unusable, Unwritable
+from arbora.cli._exit import Unwritable, WrongOption
 from arbora.tree import Tree
 
-_TREE_SUFFIXES = {
-    ".npz": "npz", ".nwk": "newick", ".newick": "newick", ".tree": "newick", ".tre": "newick",
-    ".npy": "linkage", ".csv": "linkage", ".tsv": "linkage", ".graphml": "graphml",
+_SUFFIXES = {
+    ".npz": "npz", ".nwk": "newick", ".newick": "newick", ".tree": "newick", ".tre": "newick", ".npy": "linkage",
+    ".csv": "linkage", ".tsv": "linkage", ".graphml": "graphml",
 }  # fmt: skip
 
 
 def tree_format(path: str, wanted: str = "auto") -> str:
     """Format of a tree file by its name."""
+    known = ("npz", "newick", "linkage", "graphml", "itol", *TEXT_WRITERS)
     if wanted != "auto":
-        if wanted not in {*_TREE_SUFFIXES.values(), "itol"}:
-            raise Unusable(f"--to must be auto, npz, newick, linkage, graphml or itol. Got {wanted!r}.")
+        if wanted not in known:
+            raise WrongOption(f"--to must be auto, {', '.join(known)}. Got {wanted!r}.")
         return wanted
     if path == "-":
         return "newick"
     suffix = Path(path).suffix.lower()
-    if suffix not in _TREE_SUFFIXES:
-        raise Unusable(f"{path}: name the tree .npz, .nwk, .npy, .csv or .graphml (or say the format).")
-    return _TREE_SUFFIXES[suffix]
+    if suffix == "" and (path.endswith(os.sep) or Path(path).is_dir()):
+        return "itol"
+    found = {**_SUFFIXES, **{s: kind for s, kind in _TEXT_SUFFIXES.items() if kind in TEXT_WRITERS}}
+    if suffix not in found:
+        raise WrongOption(
+            f"{path}: a tree is written as {', '.join(found)}, or in the format that --to names."
+        )
+    return found[suffix]
 
 
 def write_tree(tree: Tree, path: str, wanted: str = "auto") -> None:
-    """Write a tree to a file, a folder (iTOL) or standard output ("-", Newick)."""
+    """Write a tree to a file, a folder (iTOL) or standard output ("-")."""
     kind = tree_format(path, wanted)
-    if path == "-":
+    if kind in TEXT_WRITERS:
+        text = TEXT_WRITERS[kind](tree)
+        if path == "-":
+            sys.stdout.write(text.rstrip("\n") + "\n")
+        else:
+            write_bytes(path, (text.rstrip("\n") + "\n").encode("utf-8"))
+    elif path == "-":
         if kind != "newick":
-            raise Unusable("Only Newick goes to standard output.")
+            raise WrongOption(f"Only text goes to standard output, not {kind}.")
         sys.stdout.write(tree.to_newick() + "\n")
-        return
-    if kind == "itol":
+    elif kind == "itol":
         with writing(path):
             tree.to_itol(path)
     elif kind == "npz":
@@ -59,6 +71,17 @@ def write_tree(tree: Tree, path: str, wanted: str = "auto") -> None:
         write_bytes(path, _linkage(tree, Path(path).suffix.lower()))
 
 
+def notes_on(tree: Tree, kind: str) -> list[str]:
+    """What a format cannot hold of a tree."""
+    notes = []
+    if kind == "linkage":
+        if not tree.is_binary:
+            notes.append("a linkage matrix is binary: nodes with more than two children were split")
+        if tree.name is not None:
+            notes.append("a linkage matrix has no names: leaves are numbered")
+    return notes
+
+
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file whole."""
     with writing(path):
@@ -67,7 +90,8 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 def write_json(path: str | Path, facts: Mapping[str, Any]) -> None:
     """Write a JSON file whole."""
-    write_bytes(path, (json.dumps(plain(facts), indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    text = json.dumps(plain(facts), indent=2, ensure_ascii=False) + "\n"
+    write_bytes(path, text.encode("utf-8", "replace"))
 
 
 class writing:
@@ -79,7 +103,7 @@ class writing:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, FileNotFoundError):
             raise Unwritable(f"{self._path} cannot be written: the folder does not exist.") from error
         if isinstance(error, OSError):
@@ -89,13 +113,13 @@ class writing:
 
 
 def check_writable(*paths: Path | None) -> None:
-    """Before long work: every output's folder must exist and take files."""
-    import os
-
+    """Before long work: every output must be a file, in a folder that exists and can be written to."""
     for path in paths:
         if path is None or str(path) == "-":
             continue
         folder = Path(path).resolve().parent
+        if Path(path).is_dir():
+            raise Unwritable(f"{path} is a folder. Name a file in it.")
         if not folder.is_dir():
             raise Unwritable(f"{path} cannot be written: the folder {folder} does not exist.")
         if not os.access(folder, os.W_OK):
@@ -116,8 +140,14 @@ def _linkage(tree: Tree, suffix: str) -> bytes:
 
 
 def _graphml(tree: Tree) -> bytes:
-    import networkx
+    from arbora._base.optional import require
 
     buffer = io.BytesIO()
-    networkx.write_graphml(tree.to_networkx(), buffer)
+    require("networkx", "Writing GraphML").write_graphml(tree.to_networkx(), buffer)
     return buffer.getvalue()
+
+
+_TEXT_SUFFIXES = {
+    ".json": "json", ".txt": "text", ".nex": "nexus", ".nexus": "nexus", ".xml": "phyloxml", ".phyloxml": "phyloxml",
+}  # fmt: skip
+TEXT_WRITERS: dict[str, Callable[[Tree], str]] = {}

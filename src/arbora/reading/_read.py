@@ -107,15 +107,18 @@ def read(
 
 def read_data(source: Any, options: ReadOptions) -> Dataset:
     """`read` with its options in one record; warnings are in the result, and not raised."""
-    if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
-        data = read_file(name, options)
-        if isinstance(data, Tree):
-            raise FormatError(
-                f"{name} is a tree, not data. In Python, Tree.load and Tree.from_newick read trees."
-            )
-    else:
-        data = _of_memory(source, options)
+    if not isinstance(source, (str, os.PathLike)):
+        return _finished(_of_memory(source, options), options)
+    data = read_file(os.fspath(source), options)
+    if isinstance(data, Tree):
+        raise FormatError(
+            f"{os.fspath(source)} is a tree, not data. In Python, Tree.load and Tree.from_newick read trees."
+        )
+    return data
+
+
+def _finished(data: Dataset, options: ReadOptions) -> Dataset:
+    """The data with metadata, warnings and scale; empty data is refused."""
     if data.n_points == 0:
         raise ValueError(f"{data.source} holds no points.")
     if data.kind == "vectors" and data.values.shape[1] == 0:
@@ -145,7 +148,9 @@ def read_tree(source: str, options: ReadOptions | None = None) -> Tree:
 def read_file(source: str, options: ReadOptions) -> Dataset | Tree:
     """Whatever a file holds."""
     contents = contents_of(source)
-    return _read_as(options.format if options.format != "auto" else format_of(contents), contents, options)
+    kind = options.format if options.format != "auto" else format_of(contents)
+    found = _read_as(kind, contents, options)
+    return found if isinstance(found, Tree) else _finished(found, options)
 
 
 def _read_as(kind: str, contents: Contents, options: ReadOptions) -> Dataset | Tree:

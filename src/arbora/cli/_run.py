@@ -1,0 +1,138 @@
+"""One run of a command: data that was read, how vectors are compared, seed and threads, in one record."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora.cli._console import Console
+from arbora.cli._exit import Unwritable, WrongOption
+from arbora.cli._options import Reading, ReadingTree, Running
+from arbora.reading import Dataset, ReadOptions, read_data, read_tree
+from arbora.tree import Tree
+
+# Metrics of the graph of nearest neighbors, on which costs are measured and trees refined.
+GRAPH_METRICS = ("cosine", "euclidean")
+N_NEIGHBORS = 10
+
+
+@dataclass
+class Run:
+    """Everything that decides a tree, and where its progress is reported and saved."""
+
+    data: Dataset
+    method: str
+    metric: str | None
+    running: Running
+    console: Console
+    settings: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of random choices."""
+        return self.running.seed
+
+    def open_checkpoint(self, **options: Any) -> None:
+        """Claim the folder for this run; one that belongs to other data, options or another seed is refused."""
+        if self.folder is None:
+            return
+        identity = identity_of(
+            values=self.data.values, kind=self.data.kind, method=self.method, metric=self.metric,
+            settings={name: repr(value) for name, value in self.settings.items()}, **options,
+        )  # fmt: skip
+        try:
+            kept = Checkpoint(self.folder, method="arbora", identity=identity, random_state=self.running.seed)
+        except OSError as error:
+            raise Unwritable(
+                f"{self.folder} cannot be used for a checkpoint: {error.strerror or error}."
+            ) from error
+        if self.running.seed is None:
+            # the seed drawn at the first run serves all that resume it
+            self.running = Running(kept.seed, self.running.threads)
+
+    def inner_folder(self, name: str) -> str | None:
+        """Folder in which a method that can resume saves its own progress."""
+        return None if self.folder is None else str(self.folder / name)
+
+    def saved_tree(self, stage: str) -> Tree | None:
+        """The tree of a stage that an earlier run finished."""
+        path = None if self.folder is None else self.folder / f"{stage}.npz"
+        return Tree.load(path) if path is not None and path.exists() else None
+
+    def save_tree(self, stage: str, tree: Tree) -> None:
+        """Save the tree of a finished stage."""
+        if self.folder is not None:
+            tree.save(self.folder / f"{stage}.npz")
+
+
+def options_of(reading: Reading) -> ReadOptions:
+    """Options of `arbora.read`; a wrong one is an error of usage."""
+    try:
+        return ReadOptions.checked(**asdict(reading))
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        raise WrongOption(f"--{text.split(' ', 1)[0].replace('_', '-')} {text.split(' ', 1)[1]}") from error
+
+
+def read_dataset(source: str, reading: Reading, console: Console, *, only_shown: bool = False) -> Dataset:
+    """The data, with what it was taken for printed and what is doubtful said.
+
+    Missing values are refused, unless the data is only shown.
+    """
+    with console.stage("read"):
+        data = read_data(source, options_of(reading))
+    if not only_shown:
+        data.check_usable()
+    describe(data, console)
+    return data
+
+
+def describe(data: Dataset, console: Console) -> None:
+    """Print what was taken for what."""
+    lines = str(data).splitlines()
+    n_warnings = len(data.warnings)
+    console.say("\n".join(lines[: len(lines) - n_warnings]))
+    for warning in data.warnings:
+        console.note(f"warning: {data.source}: {warning}")
+
+
+def read_tree_file(source: str, reading: Reading | ReadingTree, *, own_format: bool = False) -> Tree:
+    """A tree; the options of a command that also reads data are those of the data, but for the delimiter."""
+    return read_tree(
+        source, ReadOptions(format=reading.format if own_format else "auto", delimiter=reading.delimiter)
+    )
+
+
+def limit_threads(running: Running) -> None:
+    """Limit the threads of NumPy's libraries, numba and, if it is loaded, PyTorch."""
+    if running.threads is None:
+        return
+    import numba
+    import threadpoolctl
+
+    threadpoolctl.threadpool_limits(running.threads)
+    numba.set_num_threads(min(running.threads, numba.get_num_threads()))
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(running.threads)
+
+
+def neighbor_graph(run: Run) -> Any:
+    """What trees are measured and refined on: the graph, or that of nearest neighbors as `arbora.cluster` builds it."""
+    from arbora.search.inputs import compare, read_input
+
+    metric = run.metric if run.metric in GRAPH_METRICS else "euclidean"
+    run.data.check_usable()
+    given = read_input(run.data, "knn" if run.data.kind == "vectors" else "auto")
+    return compare(
+        given,
+        metric=metric,  # type: ignore[arg-type]
+        similarity="knn",
+        n_neighbors=N_NEIGHBORS,
+        n_jobs=-1 if run.running.threads is None else run.running.threads,
+        random_state=run.seed,
+        progress=lambda share: run.console.progress("neighbors", share, 1.0),
+    )

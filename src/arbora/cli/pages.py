@@ -1,0 +1,70 @@
+"""Facts about a tree, and its explorer page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora.cli._exit import Unusable
+from arbora.cli.writing import writing
+from arbora.reading import Dataset
+from arbora.tree import Tree
+
+# Columns up to which exemplars and a scatter plot are computed in the page.
+_MOST_FEATURES = 2048
+
+
+def tree_facts(tree: Tree) -> dict[str, Any]:
+    """Size and shape of a tree."""
+    return {
+        "leaves": tree.n_leaves,
+        "internal nodes": tree.n_internal,
+        "binary": tree.is_binary,
+        "depth": int(tree.depths.max()),
+        "heights": tree.height is not None,
+        "supports": tree.support is not None,
+        "names": tree.name is not None,
+    }
+
+
+def page_content(tree: Tree, data: Dataset | None) -> dict[str, Any]:
+    """What the explorer can show of the data: columns, names, texts, and (for vectors) exemplars and scatter."""
+    if data is None or data.n_points != tree.n_leaves:
+        return {}
+    content: dict[str, Any] = {}
+    metadata = dict(data.metadata)
+    if data.y is not None:
+        title = str(data.label_name or "label")
+        metadata.pop(title, None)
+        content["classes"] = {title: data.y}
+    if metadata:
+        content["metadata"] = metadata
+    if data.names is not None:
+        content["names"] = data.names
+    if data.texts is not None:
+        content["texts"] = data.texts
+    if data.kind == "vectors" and not sp.issparse(data.values) and data.values.shape[1] <= _MOST_FEATURES:
+        content["features"] = np.asarray(data.values, dtype=np.float64)
+    return content
+
+
+def check_page(n_leaves: int) -> None:
+    """Refuse a page that would be too large, before the fit."""
+    from arbora.view.page import MOST_LEAVES_IN_PAGE
+
+    if n_leaves > MOST_LEAVES_IN_PAGE:
+        raise Unusable(
+            f"A page holds at most {MOST_LEAVES_IN_PAGE:,} leaves, the data has {n_leaves:,} points. "
+            "Write the tree with --out and open it with: arbora show TREE"
+        )
+
+
+def write_page(tree: Tree, path: Path, **content: Any) -> None:
+    """Write the explorer page."""
+    from arbora.view import to_html
+
+    with writing(path):
+        to_html(tree, path, **content)

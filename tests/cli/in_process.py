@@ -1,0 +1,25 @@
+"""Running a command inside the test's process, which spares it the imports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typer.testing import CliRunner
+
+from arbora.cli import app
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments, code=0, stdin=None):
+    """Output of ``arbora <arguments>``, which must end with this exit code."""
+    done = CliRunner().invoke(app, [str(one) for one in arguments], input=stdin)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == code, (done.exit_code, done.stdout, done.stderr)
+    return Done(done.exit_code, done.stdout, done.stderr)

@@ -1,0 +1,293 @@
+"""What commands write and print, and how they fail."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+from cli.in_process import run
+from cli.run_arbora import arbora
+from sklearn.datasets import load_iris
+
+from arbora.cli._exit import INTERRUPTED, UNREADABLE, UNUSABLE, UNWRITABLE, USAGE, as_options
+from arbora.tree import Tree
+
+IRIS = load_iris()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("iris")
+    rows = [f"f{k},{','.join(map(str, row))},{IRIS.target[k]}" for k, row in enumerate(IRIS.data)]
+    (folder / "iris.csv").write_text("id,a,b,c,d,species\n" + "\n".join(rows) + "\n")
+    run(
+        "fit",
+        folder / "iris.csv",
+        "--label-column",
+        "species",
+        "-m",
+        "average",
+        "--out",
+        folder / "t.npz",
+        "-q",
+    )
+    return folder
+
+
+def test_fit_prints_what_helps(files):
+    done = run("fit", files / "iris.csv", "--label-column", "species")
+    for words in (
+        "features  'a', 'b', 'c', 'd'",
+        "labels    'species', 3 classes",
+        "names     'id'",
+        "auto (cosine): 150 leaves",
+        "Dasgupta cost on the graph of nearest neighbors (cosine)",
+        "(lower is better)",
+        "dendrogram_purity",
+        "seconds: read",
+    ):
+        assert words in done.out
+    assert "moseley" not in done.out
+
+
+def test_the_same_command_gives_the_same_tree_unless_it_says_random(files):
+    once, again = (
+        json.loads(run("fit", files / "iris.csv", "--drop", "species", "--json").out) for _ in range(2)
+    )
+    assert once["cost"] == again["cost"]
+    assert once["method"]["seed"] == 0
+    other = json.loads(
+        run("fit", files / "iris.csv", "--drop", "species", "--seed", "random", "-m", "ward", "--json").out
+    )
+    assert other["method"]["seed"] is None
+    assert "--seed" in run("fit", files / "iris.csv", "--seed", "x", code=USAGE).err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "parquet", "npy"])
+def test_several_levels_are_cut_at_once_into_every_format(files, tmp_path, suffix):
+    out = tmp_path / f"c.{suffix}"
+    run("cut", files / "t.npz", "-k", "3,5,10", "--out", out)
+    tree = Tree.load(files / "t.npz")
+    expected = {f"cluster_{k}": tree.cut(n_clusters=k).tolist() for k in (3, 5, 10)}
+    if suffix == "npy":
+        assert np.load(out).T.tolist() == list(expected.values())
+        return
+    pandas = pytest.importorskip("pandas")
+    readers = {"csv": pandas.read_csv, "json": pandas.read_json, "parquet": pandas.read_parquet}
+    frame = pandas.read_csv(out, sep="\t") if suffix == "tsv" else readers[suffix](out)
+    assert frame["name"].tolist() == [f"f{k}" for k in range(150)]
+    assert {name: frame[name].tolist() for name in expected} == expected
+
+
+def test_cut_prints_names_also_as_json(files):
+    found = json.loads(run("cut", files / "t.npz", "-k", 3, "--json").out)
+    assert found["names"][:2] == ["f0", "f1"]
+    assert found["labels"] == Tree.load(files / "t.npz").cut(n_clusters=3).tolist()
+
+
+def test_names_that_a_spreadsheet_would_run_are_quoted(tmp_path):
+    (tmp_path / "f.nwk").write_text("('=cmd|x':1,'-3':1);")
+    run("cut", tmp_path / "f.nwk", "-k", 2, "--out", tmp_path / "f.csv")
+    assert (tmp_path / "f.csv").read_text() == "leaf,name,cluster\n0,'=cmd|x,0\n1,-3,1\n"
+
+
+def test_clusters_go_into_the_obs_of_cells(tmp_path):
+    anndata, pandas = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    names = [f"c{k}" for k in range(30)]
+    cells = anndata.AnnData(X=IRIS.data[::5], obs=pandas.DataFrame(index=names))
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    run("fit", tmp_path / "x.h5ad", "-m", "ward", "--out", tmp_path / "t.npz")
+    run("convert", tmp_path / "t.npz", tmp_path / "t.nwk")
+    run("cut", tmp_path / "t.nwk", "-k", "2,3", "--into", tmp_path / "x.h5ad", "--out", tmp_path / "y.h5ad")
+    obs = anndata.read_h5ad(tmp_path / "y.h5ad").obs
+    tree = Tree.load(tmp_path / "t.npz")
+    for k in (2, 3):
+        groups = list(zip(obs[f"arbora_cluster_{k}"].tolist(), tree.cut(n_clusters=k).tolist()))
+        assert len(set(groups)) == k
+
+
+def test_taxonomy_has_the_numbers_of_groups_asked_for(files, tmp_path):
+    done = json.loads(
+        run("taxonomy", files / "t.npz", "-k", "3,7", "--out", tmp_path / "x.npz", "--json").out
+    )
+    assert [level["groups"] for level in done["levels"]] == [3, 7]
+    assert len(Tree.load(tmp_path / "x.npz").children(Tree.load(tmp_path / "x.npz").root)) == 3
+
+
+def test_predict_puts_known_points_into_their_own_cluster(files, tmp_path):
+    found = json.loads(
+        run(
+            "predict", files / "t.npz", files / "iris.csv", "--data", files / "iris.csv", "-k", 3, "--label-column",
+            "species", "--metric", "euclidean", "--json",
+        ).out
+    )  # fmt: skip
+    expected = Tree.load(files / "t.npz").cut(n_clusters=3)
+    assert np.mean(np.array(found["labels"]) == expected) > 0.9
+    assert found["names"][0] == "f0"
+
+
+def test_predict_refuses_other_columns(files, tmp_path):
+    (tmp_path / "new.csv").write_text("id,a,b\nn1,1,2.5\nn2,3,4\n")
+    done = run(
+        "predict", files / "t.npz", tmp_path / "new.csv", "--data", files / "iris.csv", "-k", 3, code=UNUSABLE
+    )
+    assert "features" in done.err
+
+
+def test_errors_are_json_where_json_was_asked_for(files):
+    done = run("fit", "nowhere.csv", "--json", code=UNREADABLE)
+    assert json.loads(done.out) == {
+        "error": "There is no file nowhere.csv.",
+        "code": UNREADABLE,
+        "meaning": "input missing, forbidden, damaged or of another kind",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("fit", "{iris}", "-m", "wards"), USAGE, "--method"),
+        (("fit", "{iris}", "--metric", "manhattan"), USAGE, "--metric"),
+        (("fit", "{iris}", "-m", "ward", "--metric", "cosine"), USAGE, "euclidean"),
+        (("fit", "{iris}", "--set", "x"), USAGE, "name=value"),
+        (("fit", "{iris}", "--out", "t.xyz"), USAGE, ".npz"),
+        (("fit", "{iris}", "--out", "."), UNWRITABLE, "folder"),
+        (("fit", "{iris}", "--picture", "t.bmp"), USAGE, ".png"),
+        (("fit", "{iris}", "-m", "l2h"), USAGE, "--logits"),
+        (("fit", "{iris}", "--scale", "minmax"), USAGE, "--scale"),
+        (("fit", "{iris}", "--format", "doc"), USAGE, "--format"),
+        (("fit", "{iris}", "--label-column", "color"), UNUSABLE, "--label-column"),
+        (("fit", "{iris}", "--features", "z*"), UNUSABLE, "--features"),
+        (("fit", "{iris}", "--checkpoint", "{iris}"), UNUSABLE, "folder"),
+        (("cut", "{tree}"), USAGE, "exactly one"),
+        (("cut", "{tree}", "-k", "three"), USAGE, "--clusters"),
+        (("refine", "{tree}", "--data", "{iris}", "--objective", "x"), USAGE, "--objective"),
+        (("score", "{tree}"), USAGE, "--data"),
+        (("convert", "{tree}", "t.xyz"), USAGE, "--to"),
+        (("plot", "{tree}", "--out", "t.png", "--size", "large"), USAGE, "--size"),
+        (("predict", "{tree}", "{iris}"), UNREADABLE, "--model"),
+    ],
+)
+def test_each_mistake_has_its_documented_exit_code(files, arguments, code, words):
+    filled = [one.format(iris=files / "iris.csv", tree=files / "t.npz") for one in arguments]
+    done = run(*filled, code=code)
+    assert words in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert not os.path.exists("t.xyz")
+
+
+def test_arguments_of_python_are_named_as_options():
+    assert (
+        as_options("no column 'x' (label_column=). It has 'y'.")
+        == "no column 'x' (--label-column). It has 'y'."
+    )
+    assert as_options("Use kind='distances' or header=True or header=False.") == (
+        "Use --kind 'distances' or --header or --no-header."
+    )
+
+
+def test_a_fit_that_fails_leaves_no_output(files, tmp_path):
+    text = (files / "iris.csv").read_text().replace("f7,5.0", "f7,")
+    (tmp_path / "x.csv").write_text(text)
+    done = run("fit", tmp_path / "x.csv", "--drop", "species", "--out", tmp_path / "t.npz", code=UNUSABLE)
+    assert "row 8, column 'a'" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv"]
+
+
+def test_info_names_missing_values_and_what_was_taken_for_what(tmp_path):
+    (tmp_path / "x.csv").write_text("id,a,b\nn1,1,2.5\nn2,,4\nn3,5,6\n")
+    done = run("info", tmp_path / "x.csv")
+    assert "names     'id'" in done.out
+    assert "column 'a', the first in row 2" in done.err
+
+
+def test_edges_are_counted_once_and_headers_are_no_edges(tmp_path):
+    (tmp_path / "g.edges").write_text("source target\na b\nb c\n")
+    facts = json.loads(run("info", tmp_path / "g.edges", "--json").out)
+    assert (facts["points"], facts["edges"]) == (3, 2)
+
+
+def test_a_linkage_matrix_says_what_it_cannot_hold(tmp_path):
+    (tmp_path / "t.nwk").write_text("((a:1,b:1,c:1):1,d:2);")
+    done = run("convert", tmp_path / "t.nwk", tmp_path / "t.csv")
+    assert "binary" in done.err and "no names" in done.err
+
+
+def test_an_itol_folder_needs_no_format(files, tmp_path):
+    (tmp_path / "itol").mkdir()
+    run("convert", files / "t.npz", tmp_path / "itol")
+    assert (tmp_path / "itol" / "tree.nwk").exists()
+
+
+def test_clusters_and_classes_are_drawn_together(files, tmp_path):
+    run(
+        "plot", files / "t.npz", "--data", files / "iris.csv", "--label-column", "species", "-k", 3, "--strips", "a",
+        "--features", "b,c,d", "--title", "Iris", "--size", "5x4", "--out", tmp_path / "t.svg",
+    )  # fmt: skip
+    assert "Iris" in (tmp_path / "t.svg").read_text()
+
+
+def test_distances_are_fitted_and_scored_as_distances(tmp_path):
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import pdist
+
+    np.save(tmp_path / "d.npy", pdist(IRIS.data[::5]))
+    run("fit", tmp_path / "d.npy", "--kind", "distances", "-m", "average", "--out", tmp_path / "t.npz")
+    heights = Tree.load(tmp_path / "t.npz").height
+    assert np.allclose(np.sort(heights[30:]), linkage(IRIS.data[::5], "average")[:, 2])
+    scores = json.loads(
+        run("score", tmp_path / "t.npz", "--data", tmp_path / "d.npy", "--kind", "distances", "--json").out
+    )
+    assert list(scores["scores"]) == ["cophenetic_correlation"]
+    assert (
+        "distances" in run("fit", tmp_path / "d.npy", "--kind", "distances", "-m", "hyphc", code=UNUSABLE).err
+    )
+
+
+def test_names_of_files_that_are_not_utf8_do_not_break_the_end_of_a_fit(files, tmp_path):
+    source = os.fsencode(tmp_path) + b"/caf\xe9.csv"
+    with open(source, "wb") as file:
+        file.write((files / "iris.csv").read_bytes())
+    done = arbora(
+        "fit",
+        os.fsdecode(source),
+        "-m",
+        "ward",
+        "--drop",
+        "species",
+        "--out",
+        os.fsdecode(source) + ".npz",
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+
+
+def test_ctrl_c_ends_with_130_and_writes_nothing(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.normal(size=(6000, 8)))
+    heeds_interrupts = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    command = ["fit", tmp_path / "x.npy", "--out", tmp_path / "t.npz", "--checkpoint", tmp_path / "kept"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "arbora.cli", *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heeds_interrupts,
+        env={**os.environ, "ARBORA_PROGRESS": "1"},
+    ) as running:
+        seen = b""
+        while b"average linkage" not in seen:
+            line = running.stderr.readline()
+            assert line, seen
+            seen += line
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == INTERRUPTED
+        assert b"Interrupted" in running.stderr.read()
+    assert not (tmp_path / "t.npz").exists()
+    assert not (tmp_path / "kept" / "fit.npz").exists()
