@@ -5,6 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import adjusted_rand_score
 
 import arbora as ab
 from arbora.search.inputs import new_rows, read_input
@@ -92,3 +94,47 @@ def test_new_rows_are_dense_or_sparse_numbers():
     assert sp.issparse(new_rows(sp.coo_array([[1.0, 0.0]])))
     with pytest.raises(ValueError, match="Reshape your data"):
         new_rows([1.0, 2.0])
+
+
+def test_distances_make_the_tree_of_their_vectors():
+    points = np.r_[VECTORS, VECTORS + 5, VECTORS - 9]
+    condensed = pdist(points)
+    wanted = ab.cluster(points, "euclidean", n_neighbors=5, random_state=0)
+    names = [f"p{k}" for k in range(36)]
+    for data in (condensed, squareform(condensed), pd.DataFrame(squareform(condensed), names, names)):
+        tree = ab.cluster(data, "precomputed", n_neighbors=5, random_state=0)
+        assert adjusted_rand_score(tree.cut(3), wanted.cut(3)) == 1.0
+    assert tree.name[:36].tolist() == names
+    model = ab.TreeClustering(3, metric="precomputed", n_neighbors=5, random_state=0).fit(condensed)
+    assert adjusted_rand_score(model.predict(squareform(condensed)), model.labels_) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("data", "problem", "message"),
+    [
+        (SYMMETRIC, TypeError, "takes distances"),
+        (nx.path_graph(3), TypeError, "takes distances"),
+        (np.ones((3, 2)), ValueError, "square"),
+        (np.ones(4), ValueError, "condensed"),
+        (np.eye(4), ValueError, "diagonal"),
+        (np.zeros((0, 0)), ValueError, "square or condensed"),
+    ],
+)
+def test_what_is_not_distances_is_refused(data, problem, message):
+    with pytest.raises(problem, match=message):
+        ab.cluster(data, "precomputed")
+
+
+def test_a_dozen_points_are_compared_in_all_pairs():
+    """A point as near to a group as its own members must not be torn from it by local scales."""
+    rng = np.random.default_rng(0)
+    directions = np.linalg.qr(rng.normal(size=(6, 6)))[0][:3]
+    points = np.repeat(directions, (4, 4, 2), axis=0) + 0.1 * rng.normal(size=(10, 6))
+    model = ab.TreeClustering(3, random_state=0).fit(points)
+    assert model.similarity_.csr is None
+    assert "all pairs" in model.report_.choices["similarity"]
+    average = ab.linkage(points, "average", metric="cosine")
+    assert adjusted_rand_score(model.labels_, average.cut(3)) == 1.0
+    cost = {tree: ab.metrics.dasgupta_cost(tree, model.similarity_) for tree in (model.tree_, average)}
+    assert cost[model.tree_] <= cost[average]
+    assert ab.TreeClustering(3, similarity="knn", random_state=0).fit(points).similarity_.csr is not None

@@ -26,6 +26,7 @@ from arbora.search.inputs import (
     Metric,
     SimilarityKind,
     compare,
+    is_few,
     read_input,
 )
 from arbora.search.multilevel import LEVELS
@@ -69,11 +70,13 @@ def cluster(
         Rows are points. A square symmetric sparse matrix, a networkx graph or a tuple is a graph. A square
         symmetric array is refused: pass ``arbora.similarity.dense(W)``. The index of a pandas frame and the nodes
         of a networkx graph become the names of the leaves.
-    metric : {"cosine", "euclidean"}
-        How vectors are compared.
+    metric : {"cosine", "euclidean", "precomputed"}
+        How vectors are compared; "precomputed" where `data` are distances, a square matrix or SciPy's condensed
+        form.
     similarity : {"auto", "knn", "cosine"}
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
-        refuses what may not be vectors: rows of probabilities, which `arbora.L2H` is for, and square matrices.
+        compares all pairs where there are no more points than neighbors, and refuses what may not be vectors:
+        rows of probabilities, which `arbora.L2H` is for, and square matrices.
     n_neighbors : int
         Neighbors of each point in the graph.
     directed : {"sum", "max", "mean"}, optional
@@ -91,8 +94,8 @@ def cluster(
     verbose : bool
         Show progress and print the report, both on standard error: what a program prints stays its own.
     progress : callable, optional
-        Called often with ``(stage, done, total)``; the stages are "similarity", "average linkage", "refine" and,
-        for vectors, "components".
+        Called often with ``(stage, done, total)``; the stages are "similarity", "average linkage", "refine" and
+        "components".
     checkpoint : path, optional
         Folder in which finished steps of the search are saved; the same call resumes from them (see `refine`).
 
@@ -125,7 +128,7 @@ def cluster(
     )
     options.check()
     heard = check_progress(progress)
-    built = build(read_input(data, similarity, directed), options, heard)
+    built = build(read_input(data, similarity, directed, metric=metric), options, heard)
     if verbose:
         print(built.report, file=sys.stderr)
     return built.tree
@@ -173,8 +176,10 @@ class Options:
         """What was chosen and why, for each parameter that was left to us."""
         n_points = compared.n_points
         chosen = {}
-        if given.kind == "vectors" and self.similarity == "auto":
-            chosen["similarity"] = f"knn ({given.description} were given), metric {self.metric}"
+        if is_few(given, self.similarity, self.n_neighbors):
+            chosen["similarity"] = f"all pairs, metric {self.metric} (no more points than neighbors)"
+        elif given.kind in ("vectors", "distances") and self.similarity == "auto":
+            chosen["similarity"] = f"knn, metric {self.metric} ({given.description} were given)"
         if self.n_perturbations is None:
             chosen["n_perturbations"] = f"{self.perturbations_for(n_points)} (suits {n_points:,} points)"
         return chosen
@@ -208,9 +213,8 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
         first = linkage(compared, "average").replace(name=given.names)
     with _Timed(seconds, "refine", heard) as stage:
         tree = _refined(first, compared, options, stage.update)
-    if given.kind == "vectors" and compared.csr is not None:
-        with _Timed(seconds, "components", heard):
-            tree = join_components(tree, compared, given.vectors, options.metric)
+    with _Timed(seconds, "components", heard):
+        tree = join_components(tree, compared)
     report = report_on(given.description, first, tree, compared, seconds, options.choices(given, compared))
     return Built(tree, compared, report)
 

@@ -13,16 +13,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.arrays import as_matrix, as_sparse, as_vectors, is_dataset
+from arbora._base.arrays import as_matrix, as_sparse, as_vectors, is_dataset, row_names
 from arbora._base.types import RandomState
-from arbora.similarity import Similarity, cosine, graph, knn
+from arbora.similarity import Similarity, cosine, gaussian, graph, knn
 from arbora.similarity.protocol import is_similarity
 
-Metric: TypeAlias = Literal["cosine", "euclidean"]
+Metric: TypeAlias = Literal["cosine", "euclidean", "precomputed"]
 SimilarityKind: TypeAlias = Literal["auto", "knn", "cosine"]
 Direction: TypeAlias = Literal["sum", "max", "mean"]
 
-METRICS = ("cosine", "euclidean")
+METRICS = ("cosine", "euclidean", "precomputed")
 SIMILARITY_KINDS = ("auto", "knn", "cosine")
 DIRECTIONS = ("sum", "max", "mean")
 # Rows by which class probabilities are recognized.
@@ -32,15 +32,11 @@ _PROBED_ROWS = 1000
 class Input(NamedTuple):
     """Data that can be clustered, with the names that came with them."""
 
-    kind: Literal["similarity", "graph", "vectors"]
+    kind: Literal["similarity", "graph", "vectors", "distances"]
     values: Any
     names: list[str] | None
+    n_points: int
     description: str
-
-    @property
-    def vectors(self) -> Any:
-        """The rows, dense or sparse, where there are any."""
-        return self.values if self.kind == "vectors" else None
 
 
 def read_input(
@@ -48,13 +44,16 @@ def read_input(
     similarity: SimilarityKind = "auto",
     directed: Direction | None = None,
     *,
+    metric: Metric = "cosine",
     argument: str = "data",
 ) -> Input:
     """What was given, checked; nothing of the caller's is changed."""
     if is_dataset(data):
-        return _read_dataset(data, similarity, directed, argument)
+        return _read_dataset(data, similarity, directed, metric, argument)
     if is_similarity(data):
-        return Input("similarity", data, None, f"similarity of {data.n_points:,} points")
+        return Input("similarity", data, data.names, data.n_points, f"similarity of {data.n_points:,} points")
+    if metric == "precomputed":
+        return _read_distances(data, argument)
     if isinstance(data, tuple) or _is_network(data):
         return _read_graph(data, directed, _node_names(data))
     if sp.issparse(data):
@@ -68,12 +67,15 @@ def read_input(
     return _vectors(rows, matrix.row_names)
 
 
-def _read_dataset(data: Any, similarity: SimilarityKind, directed: Direction | None, argument: str) -> Input:
+def _read_dataset(
+    data: Any, similarity: SimilarityKind, directed: Direction | None, metric: Metric, argument: str
+) -> Input:
     """What `arbora.read` found, which already says what it is."""
     if data.kind == "vectors" and similarity == "auto":
         # a square matrix of vectors is not mistaken for another kind
         similarity = "knn"
-    return read_input(data.as_input(), similarity, directed, argument=argument)._replace(names=data.names)
+    found = read_input(data.as_input(), similarity, directed, metric=metric, argument=argument)
+    return found._replace(names=data.names)
 
 
 def compare(
@@ -87,19 +89,33 @@ def compare(
     progress: Callable[[float], None],
 ) -> Similarity:
     """The similarity by which the tree is built."""
-    if given.kind != "vectors":
+    if given.kind in ("similarity", "graph"):
         found: Similarity = given.values
         return found
     if similarity == "cosine":
-        return cosine(given.values)
-    return knn(
-        given.values,
-        n_neighbors=min(n_neighbors, max(1, given.values.shape[0] - 1)),
-        metric=metric,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        progress=lambda stage, done, total: progress(done),
-    )
+        found = cosine(given.values)
+    elif is_few(given, similarity, n_neighbors):
+        found = cosine(given.values) if metric == "cosine" else gaussian(given.values)
+    else:
+        found = knn(
+            given.values,
+            n_neighbors=n_neighbors,
+            metric=metric,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            progress=lambda stage, done, total: progress(done),
+        )
+    found.names = given.names
+    return found
+
+
+def is_few(given: Input, similarity: SimilarityKind, n_neighbors: int) -> bool:
+    """Whether all pairs are compared because every point would be every other's neighbor.
+
+    The weights of a neighbor graph compare each point's neighbors with those around them; where all points are
+    neighbors they say less than the similarities themselves.
+    """
+    return given.kind == "vectors" and similarity == "auto" and given.n_points <= n_neighbors + 1
 
 
 def new_rows(X: Any, *, argument: str = "X") -> Any:
@@ -126,7 +142,8 @@ def _read_graph(data: Any, directed: Direction | None, names: list[str] | None =
     if _is_network(data) and len(data) == 0:
         raise ValueError("The graph has no nodes.")
     found = graph(data, directed=directed)
-    return Input("graph", found, names, f"graph of {found.n_points:,} nodes and {found.n_edges:,} edges")
+    words = f"graph of {found.n_points:,} nodes and {found.n_edges:,} edges"
+    return Input("graph", found, names, found.n_points, words)
 
 
 def _read_sparse(data: Any, similarity: SimilarityKind, directed: Direction | None, argument: str) -> Input:
@@ -154,7 +171,24 @@ def _is_symmetric(matrix: sp.csr_array) -> bool:
 
 def _vectors(rows: Any, names: list[str] | None) -> Input:
     n, d = rows.shape
-    return Input("vectors", rows, names, f"{n:,} vectors of {d:,} features")
+    return Input("vectors", rows, names, int(n), f"{n:,} vectors of {d:,} features")
+
+
+# ---- distances -----------------------------------------------------------------------------------------------
+
+
+def _read_distances(data: Any, argument: str) -> Input:
+    """A square matrix of distances, or SciPy's condensed form; `knn` checks the values."""
+    if isinstance(data, tuple) or _is_network(data) or sp.issparse(data):
+        raise TypeError(
+            f'metric="precomputed" takes distances, a full square matrix or its condensed form. {argument} is a '
+            f"{type(data).__name__}; a graph of similarities needs no metric."
+        )
+    shape = np.shape(data)
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise ValueError(f"{argument} must hold distances, square or condensed. Got shape {shape}.")
+    n_points = shape[0] if len(shape) == 2 else round((1 + np.sqrt(1 + 8 * shape[0])) / 2)
+    return Input("distances", data, row_names(data), int(n_points), f"distances between {n_points:,} points")
 
 
 def _refuse_ambiguous(rows: NDArray[np.floating[Any]], argument: str) -> None:

@@ -37,11 +37,12 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int
         Clusters of `labels_` and, unless it is asked for another number, of `predict`.
-    metric : {"cosine", "euclidean"}
-        How vectors are compared.
+    metric : {"cosine", "euclidean", "precomputed"}
+        How vectors are compared; "precomputed" where X holds distances, a square matrix or SciPy's condensed form.
     similarity : {"auto", "knn", "cosine"}
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
-        refuses what may not be vectors: rows of probabilities, which `arbora.L2H` is for, and square matrices.
+        compares all pairs where there are no more points than neighbors, and refuses what may not be vectors:
+        rows of probabilities, which `arbora.L2H` is for, and square matrices.
     n_neighbors : int
         Neighbors of each point in the graph.
     directed : {"sum", "max", "mean"}, optional
@@ -134,10 +135,9 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """
         options = self._options()
         options.check()
-        given = read_input(X, self.similarity, self.directed, argument="X")
+        given = read_input(X, self.similarity, self.directed, metric=self.metric, argument="X")
         self._note_features(X, given)
-        n_points = given.values.shape[0] if given.kind == "vectors" else given.values.n_points
-        check_n_clusters(self.n_clusters, n_points)
+        check_n_clusters(self.n_clusters, given.n_points)
         with FitProgress(self, _N_STAGES, unit="stage") as progress:
             built = build(given, options, _by_stages(progress))
         self.similarity_, self.report_ = built.similarity, built.report
@@ -153,8 +153,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix
-            Vectors like those of `fit`. After a fit on a graph or on similarities, similarities instead: shape
-            (m, n_points), one row per new point.
+            Vectors like those of `fit`. After a fit on a graph, on similarities or on distances, similarities or
+            distances to the points of the tree instead: shape (m, n_points), one row per new point.
         n_clusters : int, optional
             Another number of clusters than that of the model.
         """

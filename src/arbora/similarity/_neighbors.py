@@ -47,6 +47,9 @@ class Index(Protocol):
     def query(self, X: Any, n_neighbors: int, n_threads: int) -> Neighbors:
         """Neighbors of new points among the points."""
 
+    def points(self) -> Any:
+        """The points in order, in the index's own unit; None where only distances are known."""
+
 
 class NeighborIndex:
     """Rows of vectors, sorted by cell, ready to be searched.
@@ -96,6 +99,19 @@ class NeighborIndex:
         largest = np.abs(placed).max(axis=1, keepdims=True)
         placed *= _FARTHEST / np.maximum(largest, _FARTHEST)
         return placed.astype(self.dtype)
+
+    def points(self) -> AnyFloats:
+        """The points in order, in the index's own unit."""
+        rows = np.empty_like(self.rows)
+        rows[self.order] = self.rows
+        return rows
+
+    def with_points(self, rows: AnyFloats, *, seed: int, n_threads: int) -> NeighborIndex:
+        """An index of other points, given in the unit of this one, that takes new vectors in the same form."""
+        index = NeighborIndex(rows, centered=False, seed=seed, n_threads=n_threads)
+        index.scale = self.scale * float(np.ldexp(index.scale, index.exponent))
+        index.shift, index.exponent = self.shift, self.exponent
+        return index
 
     def _shifted(self, X: AnyFloats) -> Floats:
         own = np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]
@@ -254,6 +270,10 @@ class SparseIndex:
         distance, points = self.model.set_params(n_jobs=n_threads).kneighbors(new, n_neighbors=n_neighbors)
         return points, distance
 
+    def points(self) -> Any:
+        """The points in order, in the index's own unit."""
+        return self.model._fit_X
+
 
 class DistanceIndex:
     """The same for distances given as a square matrix."""
@@ -278,6 +298,9 @@ class DistanceIndex:
     def query(self, X: Floats, n_neighbors: int, n_threads: int) -> Neighbors:
         """Neighbors of new points, given by their distances to all points."""
         return _nearest_columns(X, n_neighbors)
+
+    def points(self) -> None:
+        """None: only distances are known."""
 
 
 def _nearest_columns(distances: Floats, n_neighbors: int) -> Neighbors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +32,7 @@ class Space(Protocol):
 
     n_points: int
     names: list[str] | None
+    metric: Literal["cosine", "euclidean", "precomputed"]
 
     def groups(self) -> Groups:
         """Which points are equal."""
@@ -46,8 +47,8 @@ class Space(Protocol):
 class VectorSpace:
     """Vectors compared by Euclidean distance, or by the cosine as Euclidean distance of vectors of length 1."""
 
-    def __init__(self, X: Any, metric: str) -> None:
-        self.metric = metric
+    def __init__(self, X: Any, metric: Literal["cosine", "euclidean"]) -> None:
+        self.metric: Literal["cosine", "euclidean", "precomputed"] = metric
         self.names = row_names(X)
         self.reduction: Any = None
         wide = sp.issparse(X) and X.shape[0] * X.shape[1] > _DENSE_VALUES and X.shape[1] > _SPARSE_RANK
@@ -110,6 +111,8 @@ class VectorSpace:
 
 class DistanceSpace:
     """Points known by their distances alone, a square matrix or SciPy's condensed form."""
+
+    metric: Literal["cosine", "euclidean", "precomputed"] = "precomputed"
 
     def __init__(self, D: Any) -> None:
         distances, self.names = read_distances(D)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -66,6 +67,14 @@ class KnnSimilarity(GraphSimilarity):
         near, distance = model.index.query(new, max(1, min(wanted, n_different)), count_threads(n_jobs))
         weight = model.weighting.of_new(measured(distance, self.metric), near)
         return rows_of_neighbors(model.groups.first[near], weight, self.n_points)
+
+    def vectors(self) -> Any:
+        """The points as they are compared: dense or sparse rows in a unit of their own, of length 1 for the cosine.
+
+        None for ``metric="precomputed"``.
+        """
+        rows = self.model.index.points()
+        return None if rows is None else rows[self.model.groups.group]
 
     def identity(self) -> dict[str, Any]:
         """What decides the similarity, for `identity_of`."""
@@ -144,16 +153,29 @@ def knn(
         # a seed is drawn only where it matters
         seed = seed_of(random_state) if len(groups.first) > EXACT_UP_TO else 0
         index = space.index(groups.first, seed, n_threads)
-        near, distance = index.neighbors(min(k, len(groups.first) - 1), n_threads, stage.update)
-        distance = measured(distance, metric)
-        weighting = Weighting(weights, distance)
-        weight = weighting.of_own(distance)
-        if groups.has_duplicates:
-            directed = link_groups(groups, near, weight, k)
-        else:
-            directed = rows_of_neighbors(near, weight, space.n_points)
-        model = KnnModel(space, groups, index, weighting, metric)
-        return KnnSimilarity(join_directions(directed, weights), k, model)
+        return linked_neighbors(space, groups, index, k, weights, n_threads, stage.update)
+
+
+def linked_neighbors(
+    space: Space,
+    groups: Groups,
+    index: Index,
+    n_neighbors: int,
+    weights: Weights,
+    n_threads: int,
+    report: Callable[[float], None],
+) -> KnnSimilarity:
+    """The graph that joins each point to its neighbors."""
+    near, distance = index.neighbors(min(n_neighbors, len(groups.first) - 1), n_threads, report)
+    distance = measured(distance, space.metric)
+    weighting = Weighting(weights, distance)
+    weight = weighting.of_own(distance)
+    if groups.has_duplicates:
+        directed = link_groups(groups, near, weight, n_neighbors)
+    else:
+        directed = rows_of_neighbors(near, weight, space.n_points)
+    model = KnnModel(space, groups, index, weighting, space.metric)
+    return KnnSimilarity(join_directions(directed, weights), n_neighbors, model)
 
 
 def _groups(space: Space, n_neighbors: int) -> Groups:

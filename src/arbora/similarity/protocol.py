@@ -197,6 +197,10 @@ class Similarity(ABC):
             f"{type(self).__name__} has no features. Use query(X), which every similarity offers."
         )
 
+    def vectors(self) -> Any:
+        """Vectors of the points, up to shift and scale, where they were compared as vectors; else None."""
+        return None
+
     # ---- checkpoints ------------------------------------------------------------------------------------------
 
     def identity(self) -> dict[str, Any]:

@@ -1,0 +1,161 @@
+"""Similarities that get more points: the old ones first, then the new.
+
+A neighbor graph is built again over all points, from the vectors that its index holds, so that it is the graph that a
+fit on all of them would have had: new points also become neighbors of old ones.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora._base.arrays import as_matrix, as_sparse, as_vectors, check_finite
+from arbora._base.random import seed_of
+from arbora._base.threads import count_threads
+from arbora._base.types import RandomState
+from arbora.similarity._duplicates import Groups, group_equal_rows
+from arbora.similarity._neighbors import EXACT_UP_TO, NeighborIndex, SparseIndex
+from arbora.similarity.dense import DenseSimilarity
+from arbora.similarity.features import FeatureSimilarity
+from arbora.similarity.gaussian import GaussianSimilarity
+from arbora.similarity.graph import GraphSimilarity, graph
+from arbora.similarity.knn import KnnSimilarity, linked_neighbors
+from arbora.similarity.protocol import Similarity
+
+
+def grown(
+    similarity: Similarity,
+    X: Any,
+    *,
+    names: list[str] | None = None,
+    n_neighbors: int | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Similarity:
+    """The similarity of the old points followed by new ones.
+
+    Parameters
+    ----------
+    similarity : similarity
+        Of the old points.
+    X : array-like or sparse matrix
+        New points: vectors where the similarity was built from vectors. For `dense` and `graph`, one row per new
+        point with its similarities to the old points, or to the old and the new: shape (m, n_points) or
+        (m, n_points + m).
+    names : list of str, optional
+        Of the new points.
+    n_neighbors : int, optional
+        For neighbor graphs; by default as many as the similarity has.
+    n_jobs, random_state
+        As in `arbora.similarity.knn`.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from arbora.similarity.growth import grown
+    >>> grown(ab.similarity.knn([[0.0], [1.0], [5.0]], 1, "euclidean"), [[6.0]]).csr.toarray()[3]
+    array([0., 0., 1., 0.], dtype=float32)
+    """
+    if isinstance(similarity, KnnSimilarity):
+        found: Similarity = _grown_knn(similarity, X, n_neighbors, n_jobs, random_state)
+    elif isinstance(similarity, FeatureSimilarity):
+        found = _grown_features(similarity, X)
+    elif isinstance(similarity, GaussianSimilarity):
+        found = GaussianSimilarity(np.vstack([similarity.X, as_vectors(X)]), similarity.scale)
+    elif isinstance(similarity, GraphSimilarity):
+        found = _grown_graph(similarity, X)
+    elif isinstance(similarity, DenseSimilarity):
+        found = _grown_dense(similarity, X)
+    else:
+        raise TypeError(f"A {type(similarity).__name__} cannot grow: only those of arbora.similarity can.")
+    found.names = _joined_names(similarity, found.n_points, names)
+    return found
+
+
+# ---- vectors -------------------------------------------------------------------------------------------------
+
+
+def _grown_knn(
+    similarity: KnnSimilarity, X: Any, n_neighbors: int | None, n_jobs: int | None, random_state: RandomState
+) -> KnnSimilarity:
+    space, old = copy.copy(similarity.model.space), similarity.model.index
+    known = similarity.vectors()
+    if known is None:
+        raise TypeError(
+            'A neighbor graph of distances (metric="precomputed") cannot grow: its distances are gone. Fit again.'
+        )
+    new = space.place(X)
+    n_threads = count_threads(n_jobs)
+    rows = sp.csr_array(sp.vstack([known, new / old.unit])) if isinstance(old, SparseIndex) else None
+    if rows is None:
+        rows = np.vstack([known, old.transform(new)])
+    space.n_points, space.names = int(rows.shape[0]), None
+    wanted = similarity.n_neighbors if n_neighbors is None else n_neighbors
+    k = min(wanted, space.n_points - 1)
+    everyone = np.arange(space.n_points)
+    groups = group_equal_rows(rows) if k < space.n_points - 1 else Groups(everyone, everyone)
+    different = rows[groups.first]
+    if isinstance(old, NeighborIndex):
+        seed = seed_of(random_state) if len(groups.first) > EXACT_UP_TO else 0
+        index: Any = old.with_points(different, seed=seed, n_threads=n_threads)
+    else:
+        index = SparseIndex(different, old.unit)
+    weights = similarity.weights
+    return linked_neighbors(space, groups, index, k, weights, n_threads, lambda share: None)
+
+
+def _grown_features(similarity: FeatureSimilarity, X: Any) -> FeatureSimilarity:
+    features = np.vstack([similarity.features, similarity.features_of(X)])
+    is_non_negative = similarity.affine or bool((features >= 0).all())
+    return FeatureSimilarity(features, is_non_negative=is_non_negative, affine=similarity.affine)
+
+
+# ---- similarities given --------------------------------------------------------------------------------------
+
+
+def _grown_graph(similarity: GraphSimilarity, X: Any) -> GraphSimilarity:
+    rows = as_sparse(X) if sp.issparse(X) else sp.csr_array(as_vectors(X))
+    old, new = _old_and_new_columns(rows, similarity.n_points)
+    whole = sp.block_array([[similarity.csr, old.T], [old, new]], format="csr")
+    loops = np.concatenate([similarity.self_loops, np.zeros(rows.shape[0])])
+    found = graph(whole)
+    return GraphSimilarity(found.csr, loops + found.self_loops)
+
+
+def _grown_dense(similarity: DenseSimilarity, X: Any) -> DenseSimilarity:
+    rows = as_matrix(X).values.astype(similarity.matrix.dtype, copy=False)
+    check_finite(rows, "X")
+    old, new = _old_and_new_columns(rows, similarity.n_points)
+    whole = np.block([[similarity.matrix, old.T], [old, new]])
+    if rows.size and rows.min() < 0:
+        raise ValueError(f"X must hold similarities that are not negative. The smallest is {rows.min():.6g}.")
+    if not np.allclose(new, new.T):
+        raise ValueError("X must hold symmetric similarities of the new points to each other.")
+    return DenseSimilarity(whole)
+
+
+def _old_and_new_columns(rows: Any, n_old: int) -> tuple[Any, Any]:
+    """Similarities of the new points to the old and, where given, to each other."""
+    n_new, n_columns = rows.shape
+    if n_columns == n_old:
+        nothing: Any = sp.csr_array((n_new, n_new)) if sp.issparse(rows) else np.zeros((n_new, n_new))
+        return rows, nothing
+    if n_columns != n_old + n_new:
+        raise ValueError(
+            f"X must hold similarities to the {n_old} points known, or to these and the {n_new} new ones: shape "
+            f"({n_new}, {n_old}) or ({n_new}, {n_old + n_new}). Got {rows.shape}."
+        )
+    return rows[:, :n_old], rows[:, n_old:]
+
+
+def _joined_names(similarity: Similarity, n_points: int, names: list[str] | None) -> list[str] | None:
+    """Names of all points; those without one are called by their number."""
+    n_old = similarity.n_points
+    if similarity.names is None and names is None:
+        return None
+    old = similarity.names if similarity.names is not None else [str(point) for point in range(n_old)]
+    new = names if names is not None else [str(point) for point in range(n_old, n_points)]
+    return [*old, *new]
