@@ -188,6 +188,21 @@ def test_scale_of_distances_does_not_depend_on_units():
     assert np.allclose(small, large, atol=1e-6)
 
 
+def test_a_module_gives_its_outputs_for_arrays_tensors_and_loaders():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3))
+    tensor = torch.from_numpy(IRIS).float()
+    data = torch.utils.data.TensorDataset(tensor, torch.zeros(len(IRIS)))
+    expected = module.eval()(tensor).detach().numpy()
+    module.train()
+    for X in (IRIS, tensor, torch.utils.data.DataLoader(data, batch_size=32)):
+        assert np.allclose(from_estimator(module, X), expected, atol=1e-6)
+    assert module.training
+    with pytest.raises(TypeError, match="must return logits"):
+        from_estimator(torch.nn.Flatten(0), IRIS)
+
+
 def test_models_without_logits_are_refused():
     with pytest.raises(TypeError, match="gives no logits"):
         from_estimator(StandardScaler().fit(IRIS), IRIS)

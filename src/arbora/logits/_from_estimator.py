@@ -1,7 +1,8 @@
-"""Logits of any scikit-learn classifier or clusterer, so that L2H applies to plain vectors."""
+"""Logits of any scikit-learn classifier or clusterer and of PyTorch modules, so that L2H applies to their inputs."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ _SMALLEST = 1e-30
 
 
 def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
-    """Logits that a fitted scikit-learn model gives to points.
+    """Logits that a fitted scikit-learn model, or a PyTorch module, gives to points.
 
     Taken, in this order, from what the model offers:
 
     - Gaussian mixtures: log responsibilities up to a constant per row (never underflowing);
-    - classifiers and others with a `decision_function` of one column a class: that (TURTLE, TEMI, linear models);
+    - classifiers and others with a `decision_function` of one column per class: that (TURTLE, TEMI, linear models);
       one with a single column: 0 and it, whose softmax is the logistic function;
     - `predict_log_proba` or `predict_proba`: log probabilities, zeros raised to 1e-30;
     - clusterers with centers (`transform` to distances, or `cluster_centers_`), and clusterers with only `labels_`
@@ -28,8 +29,11 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    model : fitted estimator or Pipeline
+    model : fitted estimator, Pipeline or torch.nn.Module
+        A module is called without gradients, in evaluation mode, on the device of its parameters; it must return
+        logits, or something with an attribute `logits`.
     X : array-like, shape (n_points, n_features)
+        For a module also a tensor of any shape, or a DataLoader (of its batches the first item).
 
     Returns
     -------
@@ -53,6 +57,10 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
     >>> ab.L2H().fit(logits).tree_
     Tree(n_leaves=6, n_internal=5, binary)
     """
+    if _is_module(model):
+        from arbora.logits._module_logits import module_logits
+
+        return module_logits(model, X)
     check_is_fitted(model)
     if isinstance(model, Pipeline):
         return from_estimator(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
@@ -61,11 +69,17 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
     if hasattr(model, "decision_function") and not hasattr(model, "offset_"):
         return _as_columns(np.asarray(model.decision_function(X), dtype=np.float64), model)
     if hasattr(model, "predict_log_proba"):
-        with np.errstate(divide="ignore"):  # some models take the logarithm of zero themselves
+        # some models take the logarithm of zero themselves
+        with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(model.predict_log_proba(X), np.log(_SMALLEST)))
     if hasattr(model, "predict_proba"):
         return np.asarray(np.log(np.maximum(model.predict_proba(X), _SMALLEST)))
     return _from_distances(_squared_distances(model, X))
+
+
+def _is_module(model: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def _as_columns(scores: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
@@ -74,7 +88,7 @@ def _as_columns(scores: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
     n_classes = len(getattr(model, "classes_", range(scores.shape[1])))
     if scores.shape[1] != n_classes:
         raise ValueError(
-            f"decision_function gives {scores.shape[1]} columns for {n_classes} classes (one a pair of classes?). "
+            f"decision_function gives {scores.shape[1]} columns for {n_classes} classes (one per pair of classes?). "
             "Set decision_function_shape='ovr', or pass log probabilities to L2H yourself."
         )
     return scores
@@ -85,7 +99,8 @@ def _log_joint(model: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
     n_components, n_features = model.means_.shape
     chol = model.precisions_cholesky_
     out = np.empty((len(X), n_components))
-    with np.errstate(divide="ignore"):  # a component may have died out
+    # a component may have died out
+    with np.errstate(divide="ignore"):
         weight = np.maximum(np.log(model.weights_), np.log(_SMALLEST))
     for k, mean in enumerate(model.means_):
         if model.covariance_type == "full":
@@ -103,7 +118,8 @@ def _log_joint(model: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
 def _squared_distances(model: Any, X: Any) -> NDArray[np.float64]:
     if hasattr(model, "cluster_centers_"):
         return _to_centers(np.asarray(X, dtype=np.float64), np.asarray(model.cluster_centers_))
-    if hasattr(model, "subcluster_centers_") and hasattr(model, "subcluster_labels_"):  # Birch
+    # Birch
+    if hasattr(model, "subcluster_centers_") and hasattr(model, "subcluster_labels_"):
         return _to_centers(
             np.asarray(X, dtype=np.float64), _means(model.subcluster_centers_, model.subcluster_labels_)
         )
