@@ -16,16 +16,16 @@ wine = load_wine()
 X = StandardScaler().fit_transform(wine.data)
 
 # %%
-# ``callback`` is called after every epoch; ``DiskFrames`` keeps what it gets.
+# ``DiskFrames`` is a scikit-learn callback: it is called after every epoch and keeps what it gets.
 frames = ab.view.DiskFrames(classes=wine.target)
-model = ab.HypHC(n_clusters=3, max_epochs=30, callback=frames, random_state=0).fit(X)
+model = ab.HypHC(n_clusters=3, max_epochs=30, random_state=0).set_callbacks(frames).fit(X)
 frames.figure(4)
 plt.show()
 
 # %%
 # The decoded cost falls as the temperature does.
 fig, ax = plt.subplots(figsize=(5, 3))
-ax.plot(model.cost_history_)
+ax.plot(model.history_["step"], model.history_["cost"])
 ax.set_xlabel("epoch")
 ax.set_ylabel("Dasgupta cost")
 plt.show()

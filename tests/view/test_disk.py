@@ -12,13 +12,13 @@ pytest.importorskip("matplotlib").use("Agg")
 
 def fitted(frames, **options):
     X = np.random.default_rng(0).normal(size=(14, 3))
-    ab.HypHC(max_epochs=5, n_triples=200, callback=frames, random_state=0, **options).fit(X)
+    ab.HypHC(max_epochs=5, n_triples=200, random_state=0, **options).set_callbacks(frames).fit(X)
     return frames
 
 
 def test_epochs_are_kept_drawn_and_saved(tmp_path):
     frames = fitted(DiskFrames(classes=np.arange(14) % 3, every=2))
-    assert [frame.epoch for frame in frames.frames] == [0, 2, 4]
+    assert [frame.epoch for frame in frames.frames] == [1, 3, 5]
     figure = frames.figure(n_frames=2)
     assert len(figure.axes) == 2
     assert all(len(axis.collections[0].get_offsets()) == 14 for axis in figure.axes)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from arbora._base.arrays import row_names
 from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.params import check_n_clusters, check_whole
 from arbora._base.random import generator, seed_of
@@ -217,6 +218,9 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
                 self._refine(similarity, options, rng)
             self.score_ = stages.score(self.tree_, similarity, options.objective)
             self.labels_ = flat_labels(self.tree_, similarity, n_clusters)
+        names = row_names(X) if self.similarity_.names is None else self.similarity_.names
+        if names is not None:
+            self.tree_ = self.tree_.replace(name=names)
         return self
 
     def sample_trees(self, n_trees: int = 1, random_state: RandomState = None) -> list[Tree]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,20 @@ from arbora.view.picture import pyplot
 _ARC_POINTS = 24
 
 
+class Frame(NamedTuple):
+    """One epoch of a fit."""
+
+    epoch: int
+    cost: float
+    embedding: NDArray[np.float64]
+    tree: Tree
+
+
 class DiskFrames:
     """Collect the leaf embeddings of a fit and draw them in the disk.
 
-    Pass an instance as ``HypHC(callback=...)``; afterwards `figure` draws some epochs side by side and `save`
-    writes an animation. Only embeddings of two dimensions can be drawn.
+    A scikit-learn callback: pass an instance to ``HypHC(...).set_callbacks``; afterwards `figure` draws some epochs
+    side by side and `save` writes an animation. Only embeddings of two dimensions can be drawn.
 
     Parameters
     ----------
@@ -34,8 +43,8 @@ class DiskFrames:
 
     Attributes
     ----------
-    frames : list of Epoch
-        What was kept, as HypHC reported it.
+    frames : list of Frame
+        Epoch (from 1), cost, embedding and tree of what was kept.
 
     Examples
     --------
@@ -43,32 +52,46 @@ class DiskFrames:
     >>> import arbora as ab
     >>> frames = ab.view.DiskFrames(every=2)
     >>> X = np.random.default_rng(0).normal(size=(12, 3))
-    >>> _ = ab.HypHC(max_epochs=6, n_triples=200, callback=frames, random_state=0).fit(X)
+    >>> _ = ab.HypHC(max_epochs=6, n_triples=200, random_state=0).set_callbacks(frames).fit(X)
     >>> [frame.epoch for frame in frames.frames]
-    [0, 2, 4]
+    [1, 3, 5]
     """
 
     def __init__(self, classes: ArrayLike | None = None, *, every: int = 1, with_tree: bool = True) -> None:
         self.classes = None if classes is None else np.asarray(classes)
         self.every = check_whole(every, "every")
         self.with_tree = with_tree
-        self.frames: list[Any] = []
+        self.frames: list[Frame] = []
 
-    def __call__(self, state: Any) -> None:
-        """Keep an epoch; HypHC calls this."""
-        if state.embedding.shape[1] != 2:
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Start over: scikit-learn calls this before a fit."""
+        self.frames = []
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Nothing to do."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> None:
+        """Keep an epoch: scikit-learn calls this after each."""
+        if context.task_name != "epoch":
+            return
+        embedding = fitted_estimator.embedding_
+        if embedding.shape[1] != 2:
             raise ValueError(
-                f"Only embeddings in the disk can be drawn. Got dimension {state.embedding.shape[1]}. "
+                f"Only embeddings in the disk can be drawn. Got dimension {embedding.shape[1]}. "
                 "Use HypHC(dimension=2)."
             )
-        if state.epoch % self.every == 0:
-            self.frames.append(state)
+        epoch = fitted_estimator.n_epochs_
+        if (epoch - 1) % self.every == 0:
+            self.frames.append(Frame(epoch, fitted_estimator.cost_, embedding, fitted_estimator.tree_))
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing to do."""
 
     def figure(self, n_frames: int = 4, *, size: float = 3.0) -> Any:
         """Draw some epochs, evenly chosen, side by side; a matplotlib figure."""
         plt = pyplot()
         if not self.frames:
-            raise ValueError("There are no frames yet. Pass this object as HypHC(callback=...) and fit.")
+            raise ValueError("There are no frames yet. Pass this object to HypHC().set_callbacks and fit.")
         chosen = np.unique(np.linspace(0, len(self.frames) - 1, min(n_frames, len(self.frames))).astype(int))
         figure, axes = plt.subplots(1, len(chosen), figsize=(size * len(chosen), size * 1.12), squeeze=False)
         for axis, index in zip(axes[0], chosen):
@@ -76,7 +99,7 @@ class DiskFrames:
         figure.tight_layout()
         return figure
 
-    def draw(self, axis: Any, state: Any) -> None:
+    def draw(self, axis: Any, frame: Frame) -> None:
         """Draw one epoch on a matplotlib axis."""
         plt = pyplot()
         axis.set_aspect("equal")
@@ -84,11 +107,11 @@ class DiskFrames:
         axis.set_xlim(-1.05, 1.05)
         axis.set_ylim(-1.05, 1.05)
         axis.add_patch(plt.Circle((0, 0), 1.0, fill=False, color="0.6", linewidth=0.8))
-        if self.with_tree and state.tree.n_leaves > 1:
-            for arc in tree_arcs(state.tree, state.embedding):
+        if self.with_tree and frame.tree.n_leaves > 1:
+            for arc in tree_arcs(frame.tree, frame.embedding):
                 axis.plot(arc[:, 0], arc[:, 1], color="0.75", linewidth=0.6, zorder=1)
-        axis.scatter(*state.embedding.T, c=self._colors(len(state.embedding)), s=10, zorder=2)
-        axis.set_title(f"epoch {state.epoch + 1}, cost {state.cost:.4g}", fontsize=9)
+        axis.scatter(*frame.embedding.T, c=self._colors(len(frame.embedding)), s=10, zorder=2)
+        axis.set_title(f"epoch {frame.epoch}, cost {frame.cost:.4g}", fontsize=9)
 
     def save(self, path: PathLike, *, frames_per_second: int = 8, size: float = 4.0) -> None:
         """Write an animation (.gif needs Pillow, .mp4 needs ffmpeg)."""
@@ -96,7 +119,7 @@ class DiskFrames:
         from matplotlib.animation import FuncAnimation
 
         if not self.frames:
-            raise ValueError("There are no frames yet. Pass this object as HypHC(callback=...) and fit.")
+            raise ValueError("There are no frames yet. Pass this object to HypHC().set_callbacks and fit.")
         figure, axis = plt.subplots(figsize=(size, size * 1.08))
 
         def show(index: int) -> None:

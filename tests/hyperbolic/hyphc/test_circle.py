@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from similarities import TableSimilarity
 
 import arbora as ab
 from arbora.hyperbolic import poincare
@@ -114,20 +115,12 @@ def trained(made, n_epochs=3):
     return losses, made
 
 
-class OnlyPairs:
-    def __init__(self, inner):
-        self.inner, self.n_points, self.total = inner, inner.n_points, inner.total
-
-    def pairs(self, i, j):
-        return self.inner.pairs(i, j)
-
-
 @pytest.mark.parametrize("learn", [False, True])
 def test_fused_steps_equal_steps_over_stored_triples(learn):
     schedule = SCHEDULE._replace(learn_radius=learn)
     similarity = similarity_of(25)
     fused_losses, fused = trained(engine(similarity, 64, schedule))
-    plain_losses, plain = trained(engine(OnlyPairs(similarity), 64, schedule))
+    plain_losses, plain = trained(engine(TableSimilarity(similarity.rows(np.arange(25))), 64, schedule))
     # steps of a pass that ends inside an epoch are spread over its progress alike only to rounding
     np.testing.assert_allclose(fused_losses, plain_losses, rtol=1e-3)
     assert fused.radius == pytest.approx(plain.radius, rel=1e-2)
@@ -180,16 +173,16 @@ def test_first_step_of_both_engines_follows_the_same_gradient():
 
 
 @pytest.mark.parametrize(
-    ("dimension", "normalize", "learn"), [(2, True, True), (4, True, False), (3, False, False)]
+    ("dimension", "equal_radii", "learn"), [(2, True, True), (4, True, False), (3, False, False)]
 )
-def test_general_engine_lowers_the_loss_in_any_dimension(dimension, normalize, learn):
+def test_general_engine_lowers_the_loss_in_any_dimension(dimension, equal_radii, learn):
     similarity = similarity_of(20)
     sampler = TripleSampler(similarity, 2000, seed=0)
     start = 0.5 * np.random.default_rng(0).normal(size=(20, dimension)) / dimension
     schedule = Schedule((0.1, 0.02), (0.5, 0.3), (2.0, 4.0), learn)
-    made = BallEngine(sampler, start, schedule, n_epochs=6, batch_size=250, normalize=normalize)
+    made = BallEngine(sampler, start, schedule, n_epochs=6, batch_size=250, equal_radii=equal_radii)
     losses = [made.run_epoch(epoch) for epoch in range(6)]
     assert losses[-1] < losses[0]
     norms = np.linalg.norm(made.embedding, axis=1)
     assert norms.max() < 1
-    assert (np.ptp(norms) < 1e-12) == normalize
+    assert (np.ptp(norms) < 1e-12) == equal_radii

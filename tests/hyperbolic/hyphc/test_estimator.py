@@ -10,7 +10,6 @@ from sklearn.metrics import adjusted_rand_score
 import arbora as ab
 from arbora.errors import DivergedError
 from arbora.hyperbolic.hyphc.decode import decode
-from arbora.hyperbolic.hyphc.training import Epoch
 
 QUICK = {"max_epochs": 8, "n_triples": 4000, "random_state": 0}
 CENTERS = [[10, 0, 0, 0], [0, 10, 0, 0], [0, 0, 10, 0], [0, 0, 0, 10]]
@@ -28,19 +27,20 @@ def test_clusters_are_found_and_attributes_agree_with_each_other():
     assert model.tree_.is_binary and model.tree_.n_leaves == 60
     np.testing.assert_array_equal(model.labels_, model.tree_.cut(n_clusters=4))
     assert model.cost_ == pytest.approx(ab.metrics.dasgupta_cost(model.tree_, ab.similarity.cosine(X)))
-    assert model.cost_ == pytest.approx(np.nanmin(model.cost_history_))
-    assert len(model.cost_history_) == len(model.loss_history_) == model.n_epochs_ == 8
+    assert model.cost_ == pytest.approx(np.nanmin(model.history_["cost"]))
+    assert model.history_["step"].tolist() == list(range(1, 9))
+    assert model.n_epochs_ == 8
     assert decode(model.embedding_).same_topology(model.tree_)
 
 
 @pytest.mark.parametrize("engine", ["circle", "torch"])
 def test_same_seed_same_tree_whatever_the_threads(engine):
     X, _ = blobs(30)
-    model = ab.HypHC(engine=engine, restarts=2, **{**QUICK, "n_triples": 600})
+    model = ab.HypHC(engine=engine, n_init=2, **{**QUICK, "n_triples": 600})
     first, second = clone(model).fit(X), clone(model).set_params(n_jobs=1).fit(X)
     assert first.tree_ == second.tree_
     np.testing.assert_array_equal(first.embedding_, second.embedding_)
-    np.testing.assert_array_equal(first.restart_costs_, second.restart_costs_)
+    np.testing.assert_array_equal(first.init_costs_, second.init_costs_)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_same_seed_same_tree_whatever_the_threads(engine):
         {"engine": "torch"},
         {"engine": "torch", "learn_radius": True},
         {"dimension": 4},
-        {"dimension": 3, "normalize": False},
+        {"dimension": 3, "equal_radii": False},
         {"learn_radius": True, "radius": 2.0},
-        {"init": "random", "restarts": 2},
+        {"init": "random", "n_init": 2},
         {"decoder": "exact"},
         {"decoder": "greedy"},
         {"neighbor_bias": 0.5},
@@ -100,7 +100,7 @@ def test_training_can_start_from_a_tree():
     tree = ab.cluster(ab.similarity.cosine(X), random_state=0)
     start = ab.HypHC(init=tree, max_epochs=1, n_triples=1, learning_rate=1e-9, random_state=0).fit(X)
     assert start.tree_.same_topology(tree)
-    with pytest.raises(ValueError, match="one leaf a point"):
+    with pytest.raises(ValueError, match="one leaf per point"):
         ab.HypHC(init=tree, **QUICK).fit(X[:10])
 
 
@@ -121,17 +121,6 @@ def test_new_points_go_where_they_are_inserted():
         ab.HypHC().predict(X)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
-
-
-def test_callback_sees_every_epoch_and_can_stop():
-    X, _ = blobs(20)
-    seen = []
-    ab.HypHC(callback=seen.append, **QUICK).fit(X)
-    assert [state.epoch for state in seen] == list(range(8))
-    assert all(isinstance(state, Epoch) and state.embedding.shape == (20, 2) for state in seen)
-    assert min(state.cost for state in seen) == seen[-1].best_cost
-    stopped = ab.HypHC(callback=lambda state: state.epoch == 2, **QUICK).fit(X)
-    assert stopped.n_epochs_ == 3
 
 
 class Recorder:
@@ -156,14 +145,51 @@ def test_scikit_learn_callbacks_follow_and_stop_the_fit():
     X, _ = blobs(20)
     model = ab.HypHC(**QUICK).set_callbacks(recorder).fit(X)
     assert recorder.epochs == model.n_epochs_ == 4
-    np.testing.assert_allclose(recorder.costs, model.cost_history_)
+    np.testing.assert_allclose(recorder.costs, model.history_["cost"])
+
+
+def test_several_starts_report_all_their_epochs_and_the_cheapest_counts():
+    class Count(Recorder):
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            self.epochs += context.task_name == "epoch"
+
+    count = Count()
+    X, _ = blobs(20)
+    model = ab.HypHC(n_init=3, init="random", **QUICK).set_callbacks(count).fit(X)
+    assert count.epochs == 3 * 8
+    assert model.cost_ == model.init_costs_.min() < model.init_costs_.max()
+    first = ab.HypHC(init="random", **QUICK).fit(X)
+    assert model.init_costs_[0] == first.cost_
+
+
+def test_verbose_shows_a_bar_on_standard_error(capsys):
+    X, _ = blobs(20)
+    ab.HypHC(verbose=True, **QUICK).fit(X)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "HypHC epochs: done" in err
+
+
+def test_predict_cuts_at_any_number_of_clusters():
+    X, _ = blobs(30)
+    model = ab.HypHC(4, **QUICK).fit(X)
+    for k in (1, 3, 9):
+        cut = model.tree_.cut(n_clusters=k)
+        assert (model.predict(X, n_clusters=k) == cut).mean() > 0.9
+
+
+def test_refine_takes_options_of_the_search():
+    X, _ = blobs(30)
+    plain = ab.HypHC(**QUICK).fit(X)
+    refined = ab.HypHC(refine={"max_sweeps": 1}, **QUICK).fit(X)
+    assert refined.cost_ <= plain.cost_
 
 
 def test_patience_stops_when_the_decoded_cost_stalls():
     X, _ = blobs(12)
     model = ab.HypHC(max_epochs=50, n_triples=2000, patience=3, random_state=0).fit(X)
     assert model.n_epochs_ < 50
-    best = int(np.nanargmin(model.cost_history_))
+    best = int(np.nanargmin(model.history_["cost"]))
     assert model.n_epochs_ == best + 4
 
 
@@ -192,20 +218,22 @@ def test_equal_similarities_and_duplicates_give_some_tree():
 def test_divergence_stops_with_the_epoch_the_parameter_and_the_best_tree(engine):
     X, _ = blobs(20)
 
-    def explode(state):
-        # after two good epochs the leaves are sent to infinity
-        if state.epoch == 1:
-            moved = getattr(state_engine[0], "_circle", None)
-            if moved is not None:
-                moved.theta[:] = np.nan
-                moved.half[:] = np.nan
-            else:
-                state_engine[0]._points.data[:] = np.nan
+    class Explode(Recorder):
+        """After two good epochs the leaves are sent to infinity."""
 
-    model = ab.HypHC(engine=engine, callback=explode, max_epochs=5, n_triples=500, random_state=0)
-    state_engine = []
-    start = model._start_engine
-    model._start_engine = lambda *arguments: state_engine.append(start(*arguments)) or state_engine[0]
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            if context.task_name == "epoch" and fitted_estimator.n_epochs_ == 2:
+                moved = getattr(engines[0], "_circle", None)
+                if moved is not None:
+                    moved.theta[:] = np.nan
+                    moved.half[:] = np.nan
+                else:
+                    engines[0]._points.data[:] = np.nan
+
+    model = ab.HypHC(engine=engine, max_epochs=5, n_triples=500, random_state=0).set_callbacks(Explode())
+    engines = []
+    start = model._engine
+    model._engine = lambda *arguments: engines.append(start(*arguments)) or engines[0]
     with pytest.raises(DivergedError, match=r"epoch 2.*learning_rate") as caught:
         model.fit(X)
     assert caught.value.tree.n_leaves == 20
@@ -230,18 +258,17 @@ def test_an_absurd_learning_rate_diverges_in_words():
         ({"dimension": 1}, ValueError, "dimension"),
         ({"dimension": 2.5}, TypeError, "dimension"),
         ({"dimension": 3, "engine": "circle"}, ValueError, "engine"),
-        ({"normalize": False, "decoder": "circle"}, ValueError, "decoder"),
+        ({"equal_radii": False, "decoder": "circle"}, ValueError, "decoder"),
         ({"dimension": 3, "decoder": "greedy"}, ValueError, "decoder"),
         ({"engine": "cuda"}, ValueError, "engine"),
         ({"similarity": "euclid"}, ValueError, "similarity"),
         ({"max_epochs": 0}, ValueError, "max_epochs"),
         ({"n_triples": 0}, ValueError, "n_triples"),
-        ({"restarts": 0}, ValueError, "restarts"),
+        ({"n_init": 0}, ValueError, "n_init"),
         ({"n_clusters": 21}, ValueError, "n_clusters"),
         ({"neighbor_bias": 2.0}, ValueError, "neighbor_bias"),
         ({"init": "best"}, ValueError, "init"),
         ({"init": np.zeros((3, 2))}, ValueError, "init"),
-        ({"callback": 3}, TypeError, "callback"),
         ({"n_jobs": 0}, ValueError, "n_jobs"),
     ],
 )

@@ -10,10 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from arbora.hyperbolic.hyphc import _kernels as kernels
 from arbora.hyperbolic.hyphc._kernels import Circle, Schedule
-from arbora.hyperbolic.hyphc.settings import PARALLEL_FROM
+from arbora.hyperbolic.hyphc.decode import Decoder, decode, decode_circle
 from arbora.hyperbolic.hyphc.triples import TripleSampler, weigh
+from arbora.tree import Tree
 
-_BLOCKS = 8  # parts of a batch that may run at the same time; fixed, so that results do not depend on threads
+# triples; smaller batches are done before other threads have woken up
+PARALLEL_FROM = 1 << 14
+# parts of a batch that may run at the same time; fixed, so that results do not depend on threads
+_BLOCKS = 8
 
 
 def circle_loss(
@@ -120,12 +124,19 @@ class CircleEngine:
         theta = self._circle.theta
         return math.tanh(self.radius / 2) * np.column_stack([np.cos(theta), np.sin(theta)])
 
-    def state(self) -> dict[str, NDArray[np.float64]]:
-        """Arrays from which `load` goes on to the same result."""
-        return self._circle._asdict()
+    def decode(self, decoder: Decoder) -> Tree:
+        """Tree of the leaves as they are."""
+        return (
+            decode(self.embedding, decoder) if decoder == "exact" else decode_circle(self.theta, self.radius)
+        )
 
-    def load(self, state: dict[str, NDArray[np.float64]]) -> None:
-        """Take up a `state`."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays from which `load` resumes to the same result."""
+        arrays: dict[str, NDArray[Any]] = self._circle._asdict()
+        return arrays
+
+    def load(self, state: dict[str, NDArray[Any]]) -> None:
+        """Resume from a `state`."""
         for name, array in self._circle._asdict().items():
             array[...] = state[name]
 

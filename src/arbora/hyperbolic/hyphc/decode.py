@@ -6,20 +6,21 @@ Heights say how far an ancestor lies from the outermost leaf: (largest leaf radi
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.params import check_choice
 from arbora.hyperbolic.hyphc import _decode_kernels as kernels
 from arbora.tree import Tree
 
-DECODERS = ("auto", "exact", "greedy", "circle")
+Decoder: TypeAlias = Literal["auto", "exact", "greedy", "circle"]
 _GRID = 2.0**26
 _EQUAL_RADII = 1e-6
 
 
-def decode(embedding: ArrayLike, method: str = "auto") -> Tree:
+def decode(embedding: ArrayLike, method: Decoder = "auto") -> Tree:
     """Tree of leaf embeddings.
 
     Parameters
@@ -37,8 +38,7 @@ def decode(embedding: ArrayLike, method: str = "auto") -> Tree:
     '((0,1),2);'
     """
     points = _checked(embedding)
-    if method not in DECODERS:
-        raise ValueError(f"method must be one of {DECODERS}. Got {method!r}.")
+    check_choice(method, "method", get_args(Decoder))
     if method == "auto":
         method = "circle" if is_normalized(points) else "exact"
     if method == "exact":

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from arbora.hyperbolic.hyphc import settings
-from arbora.hyperbolic.hyphc._kernels import Schedule
-from arbora.hyperbolic.hyphc.checkpoint import Checkpoint, fit_identity
+from arbora._base.arrays import row_names
+from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.params import check_n_clusters
+from arbora._base.random import generator, seed_of
+from arbora._base.threads import limited_threads
+from arbora._base.training import FitProgress, deciding_params, history, with_callbacks
+from arbora._base.types import Ints, PathLike, RandomState
 from arbora.hyperbolic.hyphc.circle import CircleEngine
-from arbora.hyperbolic.hyphc.start import angles_of, start_directions
-from arbora.hyperbolic.hyphc.training import Epoch, Progress, Run, train
+from arbora.hyperbolic.hyphc.decode import Decoder
+from arbora.hyperbolic.hyphc.options import EngineKind, Options, SimilarityKind
+from arbora.hyperbolic.hyphc.start import Start, angles_of, start_directions
+from arbora.hyperbolic.hyphc.training import Best, Engine, Outcome, Run
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 from arbora.metrics import dasgupta_cost
-from arbora.similarity.protocol import is_similarity
+from arbora.similarity import cosine, dense, gaussian, knn
+from arbora.similarity.protocol import Similarity, is_similarity
 from arbora.tree import Tree
 
 
@@ -45,10 +47,10 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         similarities. Ignored where X is a similarity object.
     max_epochs : int, default=50
     n_triples : int, optional
-        Triples an epoch. By default every pair once, but at least 40,000 and at most 20 million.
+        Triples per epoch. By default every pair once, but at least 40,000 and at most 20 million.
     batch_size : int, optional
-        Triples a step. By default four a point (eight from 2,048 points on, where a batch is shared out over
-        cores), between 256 and 65,536.
+        Triples per step. By default four per point (eight from 2,048 points on, where a batch is shared among
+        the cores), between 256 and 65,536.
     learning_rate : float or pair, default=(0.3, 1e-4)
         Of Adam. A pair is the rate at the start and at the end.
     temperature : float or pair, default=(1.0, 0.55)
@@ -59,29 +61,30 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Train the radius, too, from its first value.
     dimension : int, default=2
         Of the ball.
-    normalize : bool, default=True
-        Keep all leaves at one radius. False lets them move freely in the ball.
+    equal_radii : bool, default=True
+        Hold all leaves at one radius. False lets them move freely in the ball.
     engine : {"auto", "circle", "torch"}, default="auto"
-        "circle" is the fused engine for two dimensions, normalized; "torch" the general one.
+        "circle" is the fused engine for two dimensions and equal radii; "torch" the general one.
     decoder : {"auto", "exact", "greedy", "circle"}, default="auto"
         See `arbora.hyperbolic.hyphc.decode`.
     init : {"spectral", "random"}, Tree or array, default="spectral"
         Directions of the leaves to start from.
     neighbor_bias : float, default=0.0
         Share of triples whose first two leaves are neighbors; useful for sparse graphs.
-    n_neighbors : int, default=15
+    n_neighbors : int, default=10
         How many neighbors `neighbor_bias` and similarity="knn" use.
+    metric : str, default="euclidean"
+        By which similarity="knn" finds neighbors; see `arbora.similarity.knn`.
     patience : int or None, default=20
-        Stop when the decoded cost has not fallen for so many epochs.
-    restarts : int, default=1
-        Train so many times and keep the cheapest tree.
-    refine : bool, default=False
-        Improve the decoded tree by `arbora.refine`.
-    callback : callable, optional
-        Called after every epoch with an `Epoch` (embedding, tree, cost, ...); returning True stops.
+        Stop when the decoded cost has not fallen for that many epochs.
+    n_init : int, default=1
+        Train from that many random starts and return the cheapest tree. Small data trains from all of them side
+        by side, an epoch each in turn.
+    refine : bool or dict, default=False
+        Improve the decoded tree by `arbora.refine`; a dictionary holds options for it.
     checkpoint : path, optional
-        File the state of training is kept in. A fit that finds the checkpoint of the same fit continues from
-        it and ends with the same tree.
+        Folder in which the state of training is saved. The same fit resumes from it and ends with the same tree;
+        another is refused.
     checkpoint_every : int, default=5
         Epochs between checkpoints.
     device : str, default="cpu"
@@ -90,7 +93,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Threads; None means all cores. The result does not depend on it.
     random_state : int, RandomState or None
     verbose : bool, default=False
-        Show a line an epoch on stderr.
+        Show a progress bar on standard error.
 
     Attributes
     ----------
@@ -100,10 +103,12 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Leaves in the ball, from which `tree_` was decoded (before refinement).
     cost_ : float
         Dasgupta's cost of `tree_` over unordered pairs.
-    cost_history_, loss_history_ : ndarray, shape ``(n_epochs_,)``
-        Decoded cost (NaN where an epoch was not decoded) and mean loss of a triple, of the restart kept.
+    history_ : structured ndarray with the fields step, loss, cost
+        One record per epoch of the best start: the epoch from 1, the mean loss of a triple, and the cost of the
+        decoded tree (NaN where it was not decoded).
     n_epochs_ : int
-    restart_costs_ : ndarray of float64, shape (restarts,)
+    init_costs_ : ndarray of float64, shape (n_init,)
+        Cost of the best tree of each start.
     similarity_ : Similarity
     n_features_in_ : int
         Where X was an array.
@@ -126,30 +131,30 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self,
         n_clusters: int = 2,
         *,
-        similarity: str = "cosine",
+        similarity: SimilarityKind = "cosine",
         max_epochs: int = 50,
         n_triples: int | None = None,
         batch_size: int | None = None,
-        learning_rate: Any = (0.3, 1e-4),
-        temperature: Any = (1.0, 0.55),
-        radius: Any = (3.0, 6.5),
+        learning_rate: float | tuple[float, float] = (0.3, 1e-4),
+        temperature: float | tuple[float, float] = (1.0, 0.55),
+        radius: float | tuple[float, float] = (3.0, 6.5),
         learn_radius: bool = False,
         dimension: int = 2,
-        normalize: bool = True,
-        engine: str = "auto",
-        decoder: str = "auto",
-        init: Any = "spectral",
+        equal_radii: bool = True,
+        engine: EngineKind = "auto",
+        decoder: Decoder = "auto",
+        init: Start = "spectral",
         neighbor_bias: float = 0.0,
-        n_neighbors: int = 15,
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
         patience: int | None = 20,
-        restarts: int = 1,
-        refine: bool = False,
-        callback: Callable[[Epoch], Any] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        n_init: int = 1,
+        refine: bool | dict[str, Any] = False,
+        checkpoint: PathLike | None = None,
         checkpoint_every: int = 5,
         device: str = "cpu",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -162,16 +167,16 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.radius = radius
         self.learn_radius = learn_radius
         self.dimension = dimension
-        self.normalize = normalize
+        self.equal_radii = equal_radii
         self.engine = engine
         self.decoder = decoder
         self.init = init
         self.neighbor_bias = neighbor_bias
         self.n_neighbors = n_neighbors
+        self.metric = metric
         self.patience = patience
-        self.restarts = restarts
+        self.n_init = n_init
         self.refine = refine
-        self.callback = callback
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.device = device
@@ -179,48 +184,46 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.similarity == "precomputed"
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> HypHC:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> HypHC:
         """Learn a tree over the points of X.
 
         Parameters
         ----------
         X : array-like of shape (n_points, n_features), or a similarity
-            Vectors; a matrix of similarities (with similarity="precomputed"); or any object made by
-            `arbora.similarity`.
+            Vectors; a matrix of similarities (with similarity="precomputed"); or any similarity, made by
+            `arbora.similarity` or your own.
         y : ignored
         """
-        settings.check(self)
-        similarity = self._as_similarity(X)
-        settings.check_n_clusters(self.n_clusters, similarity.n_points)
-        self.similarity_ = similarity
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.restarts).tolist()
-        kept = None
-        if self.checkpoint is not None:
-            identity = fit_identity(self.get_params(deep=False), similarity)
-            chosen = isinstance(self.random_state, Integral)
-            kept = Checkpoint(self.checkpoint, identity, seeds, chosen=chosen)
-            seeds = kept.seeds
-        runs = self._run_all(similarity, seeds, kept)
-        self._keep(min(runs, key=lambda run: run.cost), [run.cost for run in runs])
-        if self.refine:
-            self._refine(seeds[0])
-        self.labels_ = self.tree_.cut(n_clusters=min(self.n_clusters, similarity.n_points))
+        options = Options.of(self)
+        self.similarity_ = self._as_similarity(X, options)
+        n_clusters = check_n_clusters(self.n_clusters, self.similarity_.n_points)
+        saved = self._open_checkpoint()
+        seed = seed_of(self.random_state) if saved is None else saved.seed
+        self._keep(self._train(options, seed, saved))
+        if options.refine is not None:
+            self._refine(options.refine, seed)
+        names = self.similarity_.names if is_similarity(X) else row_names(X)
+        if names is not None:
+            self.tree_ = self.tree_.replace(name=names)
+        self.labels_ = self.tree_.cut(n_clusters=n_clusters)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of each new point: that of the place in the tree where it is inserted at least cost.
 
         Parameters
         ----------
         X : array-like
-            Vectors, where the model was fitted on vectors; otherwise one row a new point with its
-            similarity to each point of the tree. Points do not influence each other.
+            Vectors, where the model was fitted on vectors; otherwise one row per new point with its similarity
+            to each point of the tree. Points do not influence each other.
+        n_clusters : int, optional
+            Clusters to cut the tree into; by default those of `labels_`.
 
         Returns
         -------
@@ -230,136 +233,161 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         if hasattr(self, "n_features_in_"):
             X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        if self.tree_.n_leaves == 1:
+        n_points = self.tree_.n_leaves
+        wanted = (
+            len(np.unique(self.labels_)) if n_clusters is None else check_n_clusters(n_clusters, n_points)
+        )
+        if n_points == 1:
             return np.zeros(len(X), dtype=np.int64)
         from arbora.search import predict
 
-        return predict(self.tree_, self.similarity_, X, n_clusters=len(np.unique(self.labels_)))
+        return predict(self.tree_, self.similarity_, X, n_clusters=wanted)
 
-    def _as_similarity(self, X: Any) -> Any:
+    def _as_similarity(self, X: Any, options: Options) -> Similarity:
         if is_similarity(X):
             self.__dict__.pop("n_features_in_", None)
-            return X
+            return X  # type: ignore[no-any-return]
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
-        return settings.similarity_of(X, self.similarity, self.n_neighbors)
+        if options.similarity == "precomputed":
+            return dense(X)
+        if options.similarity == "knn" and len(X) > 1:
+            return knn(X, n_neighbors=min(options.n_neighbors, len(X) - 1), metric=self.metric)
+        if options.similarity == "gaussian" and len(X) > 1:
+            return gaussian(X)
+        return cosine(X)
 
-    def _run_all(self, similarity: Any, seeds: list[int], kept: Checkpoint | None) -> list[Run]:
-        n = similarity.n_points
-        context = self._init_callback_context(max_subtasks=self.restarts * self.max_epochs)
-        context.call_on_fit_task_begin(estimator=self)
-        if n < 3:
-            runs = [trivial_run(similarity, self.dimension)] * len(seeds)
-        elif self._threads_over_restarts(n):
-            with ThreadPoolExecutor(settings.count_threads(self.n_jobs)) as pool:
-                runs = list(pool.map(lambda item: self._run(similarity, *item, None, None), enumerate(seeds)))
-        else:
-            with settings.limited_threads(self.n_jobs):
-                runs = [self._run(similarity, k, seed, context, kept) for k, seed in enumerate(seeds)]
-        context.call_on_fit_task_end(estimator=self)
-        return runs
+    def _open_checkpoint(self) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        # the similarity itself says how vectors were compared
+        params = deciding_params(self, "similarity", "metric", "device")
+        identity = identity_of(points=self.similarity_, **params)
+        return Checkpoint(self.checkpoint, method="HypHC", identity=identity, random_state=self.random_state)
 
-    def _threads_over_restarts(self, n: int) -> bool:
-        """Whether whole restarts run side by side: those whose batches are too small to share out."""
-        heard = self.callback is not None or self.verbose or getattr(self, "_skl_callbacks", None)
-        heard = heard or self.checkpoint is not None  # kept restart by restart
-        small = settings.batch_size(self, n) < settings.PARALLEL_FROM
-        return self.restarts > 1 and not heard and small and settings.engine(self) == "circle"
+    def _train(self, options: Options, seed: int, saved: Checkpoint | None) -> list[Outcome]:
+        """What each start came to."""
+        n = self.similarity_.n_points
+        seeds = [seed, *(seed_of(generator(seed, number)) for number in range(1, options.n_init))]
+        with (
+            FitProgress(self, options.n_init * options.max_epochs, verbose=options.verbose) as progress,
+            limited_threads(self.n_jobs) as n_threads,
+        ):
+            if n < 3:
+                return [trivial_outcome(self.similarity_, options.dimension)] * len(seeds)
+            if options.runs_side_by_side(n):
+                runs = [self._start(options, number, each, saved) for number, each in enumerate(seeds)]
+                with ThreadPoolExecutor(n_threads) as pool:
+                    self._advance(runs, options, saved, progress, pool)
+                return [run.outcome() for run in runs]
+            outcomes = []
+            for number, each in enumerate(seeds):
+                run = self._start(options, number, each, saved)
+                self._advance([run], options, saved, progress)
+                outcomes.append(run.outcome())
+            return outcomes
 
-    def _run(self, similarity: Any, restart: int, seed: int, context: Any, kept: Checkpoint | None) -> Run:
-        engine = self._start_engine(similarity, seed)
-        before = {} if kept is None else kept.progress(restart)
-        if before:
-            engine.load({key[7:]: value for key, value in before.items() if key.startswith("engine_")})
+    def _start(self, options: Options, number: int, seed: int, saved: Checkpoint | None) -> Run:
+        engine = self._engine(options, seed)
+        run = Run(engine, self.similarity_, options.max_epochs, options.decoder, options.patience, number)
+        before = None if saved is None else saved.load(f"start{number}")
+        if before is not None:
+            run.load(before)
+        return run
 
-        def keep(progress: Progress) -> None:
-            last = progress.epoch == self.max_epochs or progress.since_best == self.patience
-            if kept is not None and (last or progress.epoch % self.checkpoint_every == 0):
-                state = {f"engine_{key}": value for key, value in engine.state().items()}
-                kept.keep(restart, progress.arrays() | state)
-
-        return train(
-            engine,
-            similarity,
-            n_epochs=self.max_epochs,
-            decoder=self.decoder,
-            patience=self.patience,
-            restart=restart,
-            report=lambda state: self._report(state, context),
-            progress=Progress.from_arrays(before),
-            keep=keep,
-        )
-
-    def _start_engine(self, similarity: Any, seed: int) -> Any:
-        n = similarity.n_points
+    def _engine(self, options: Options, seed: int) -> Engine:
+        n = self.similarity_.n_points
         sampler = TripleSampler(
-            similarity,
-            settings.n_triples(self, n),
-            neighbor_bias=self.neighbor_bias,
-            n_neighbors=self.n_neighbors,
+            self.similarity_,
+            options.triples_per_epoch(n),
+            neighbor_bias=options.neighbor_bias,
+            n_neighbors=options.n_neighbors,
             seed=seed,
         )
-        schedule = Schedule(
-            settings.span(self.learning_rate, "learning_rate"),
-            settings.span(self.temperature, "temperature"),
-            settings.span(self.radius, "radius"),
-            bool(self.learn_radius),
+        rng = np.random.default_rng(seed)
+        directions = start_directions(self.init, self.similarity_, options.dimension, rng)
+        schedule, batch_size = options.schedule, options.triples_per_step(n)
+        if options.engine == "circle":
+            return CircleEngine(
+                sampler, angles_of(directions), schedule, n_epochs=options.max_epochs, batch_size=batch_size
+            )
+        # PyTorch, only where it is needed
+        from arbora.hyperbolic.hyphc.ball import BallEngine
+
+        return BallEngine(
+            sampler,
+            directions * np.tanh(schedule.radius[0] / 2),
+            schedule,
+            n_epochs=options.max_epochs,
+            batch_size=batch_size,
+            equal_radii=options.equal_radii,
+            device=self.device,
         )
-        directions = start_directions(self.init, similarity, self.dimension, np.random.default_rng(seed))
-        common = {"n_epochs": self.max_epochs, "batch_size": settings.batch_size(self, n)}
-        if settings.engine(self) == "circle":
-            return CircleEngine(sampler, angles_of(directions), schedule, **common)
-        from arbora.hyperbolic.hyphc.ball import BallEngine  # PyTorch, only where it is needed
 
-        start = directions * np.tanh(schedule.radius[0] / 2)
-        return BallEngine(sampler, start, schedule, normalize=self.normalize, device=self.device, **common)
+    def _advance(
+        self,
+        runs: list[Run],
+        options: Options,
+        saved: Checkpoint | None,
+        progress: FitProgress,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        """Run all epochs: of every run in turn, those of one round in the threads of the pool."""
+        while active := [run for run in runs if not run.is_over]:
+            if pool is None:
+                active[0].advance()
+            else:
+                list(pool.map(Run.advance, active))
+            for run in active:
+                self._report(run, options, saved, progress)
 
-    def _report(self, state: Epoch, context: Any) -> bool:
-        if self.verbose:
-            print(
-                f"\r[HypHC] restart {state.restart + 1}, epoch {state.epoch + 1}/{state.n_epochs}: loss "
-                f"{state.loss:.6g}, cost {state.cost:.6g}, best {state.best_cost:.6g}",
-                end="" if state.epoch + 1 < state.n_epochs else "\n",
-                file=sys.stderr,
-                flush=True,
-            )
-        stop = False
-        if context is not None and context._callbacks:
-            task = context.subcontext(task_name="epoch")
-            task.call_on_fit_task_begin(estimator=self)
-            stop = task.call_on_fit_task_end(
-                estimator=self, reconstruction_attributes=lambda: self._snapshot(state)
-            )
-        if self.callback is not None:
-            stop = bool(self.callback(state)) or stop
-        return stop
+    def _report(self, run: Run, options: Options, saved: Checkpoint | None, progress: FitProgress) -> None:
+        """Report an epoch to callbacks, which may stop the run, and save it where it is due."""
+        cost = np.nan if run.best is None else run.best.cost
+        stop = progress.step(
+            run.number * options.max_epochs + run.epoch,
+            note=f"start {run.number + 1}, best cost {cost:.6g}",
+            reconstruction_attributes=lambda: self._snapshot(run),
+        )
+        run.is_stopped = run.is_stopped or stop
+        if saved is not None and (run.is_over or run.epoch % options.checkpoint_every == 0):
+            saved.keep(run.arrays(), f"start{run.number}")
 
-    def _snapshot(self, state: Epoch) -> dict[str, Any]:
-        labels = state.tree.cut(n_clusters=min(self.n_clusters, state.tree.n_leaves))
-        kept = {"n_features_in_": self.n_features_in_} if hasattr(self, "n_features_in_") else {}
-        fitted = {"tree_": state.tree, "labels_": labels, "embedding_": state.embedding, "cost_": state.cost}
-        return {**kept, **fitted, "similarity_": self.similarity_}
+    def _snapshot(self, run: Run) -> dict[str, Any]:
+        """Attributes of a model fitted so far, for callbacks."""
+        tree = run.decoded()
+        names = {"n_features_in_": self.n_features_in_} if hasattr(self, "n_features_in_") else {}
+        cost = run.history[-1][2]
+        return {
+            **names,
+            "tree_": tree,
+            "labels_": tree.cut(n_clusters=min(self.n_clusters, tree.n_leaves)),
+            "embedding_": run.engine.embedding,
+            "cost_": cost if np.isfinite(cost) else float(dasgupta_cost(tree, self.similarity_)),
+            "history_": history(run.history),
+            "n_epochs_": run.epoch,
+            "similarity_": self.similarity_,
+        }
 
-    def _keep(self, run: Run, costs: list[float]) -> None:
-        self.tree_ = run.tree
-        self.embedding_ = run.embedding
-        self.cost_ = run.cost
-        self.cost_history_ = run.costs
-        self.loss_history_ = run.losses
-        self.n_epochs_ = len(run.costs)
-        self.restart_costs_ = np.array(costs)
+    def _keep(self, outcomes: list[Outcome]) -> None:
+        cheapest = min(outcomes, key=lambda outcome: outcome.best.cost)
+        self.tree_, self.embedding_, self.cost_ = cheapest.best
+        self.history_ = history(cheapest.history)
+        self.n_epochs_ = len(self.history_)
+        self.init_costs_ = np.array([outcome.best.cost for outcome in outcomes])
 
-    def _refine(self, seed: int) -> None:
+    def _refine(self, options: dict[str, Any], seed: int) -> None:
         from arbora.search import refine
 
-        self.tree_ = refine(self.tree_, self.similarity_, random_state=seed)
-        self.cost_ = dasgupta_cost(self.tree_, self.similarity_)
+        chosen = {"n_jobs": self.n_jobs, "random_state": seed, **options}
+        self.tree_ = refine(self.tree_, self.similarity_, **chosen)
+        self.cost_ = float(dasgupta_cost(self.tree_, self.similarity_))
 
 
-def trivial_run(similarity: Any, dimension: int) -> Run:
+def trivial_outcome(similarity: Similarity, dimension: int) -> Outcome:
     """The only tree over one or two points; opposite ends of the ball."""
     n = similarity.n_points
     tree = Tree([-1], 1, height=[0.0]) if n == 1 else Tree([2, 2, -1], 2, height=[0.0, 0.0, 1.0])
     embedding = np.zeros((n, dimension))
     embedding[:, 0] = [0.5, -0.5][:n]
-    cost = dasgupta_cost(tree, similarity)
-    return Run(tree, embedding, cost, np.array([cost]), np.array([0.0]))
+    best = Best(tree, embedding, float(dasgupta_cost(tree, similarity)))
+    return Outcome(best, [(1, 0.0, best.cost)])

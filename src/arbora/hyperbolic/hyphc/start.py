@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse.linalg as sla
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from arbora.hyperbolic.sarkar import circle_angles
+from arbora.similarity.protocol import Similarity
 from arbora.tree import Tree
 
+Start: TypeAlias = Literal["spectral", "random"] | Tree | ArrayLike
+
 # Noise beside the unit vectors of a spectral start. Parts of a graph that are not connected may share a place
-# in the few eigenvectors looked at; little noise would leave them mixed up for good.
+# in the few eigenvectors computed; little noise would leave them mixed up for good.
 _SPECTRAL_NOISE = 0.5
 _TREE_NOISE = 0.01
 # points of a similarity that computes each pair whenever it is asked
@@ -21,7 +24,7 @@ _PAIRS_MULTIPLIED_UP_TO = 2000
 
 
 def start_directions(
-    init: Any, similarity: Any, dimension: int, rng: np.random.Generator
+    init: Start, similarity: Similarity, dimension: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Unit vectors of the leaves, float64[n, dimension]."""
     n = similarity.n_points
@@ -37,7 +40,7 @@ def start_directions(
     return _unit(_unit(coordinates) + _SPECTRAL_NOISE * rng.normal(size=(n, dimension)))
 
 
-def _spectral(similarity: Any, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _spectral(similarity: Similarity, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Leading eigenvectors, after the trivial one, of the similarity normalized by its row sums.
 
     In two dimensions their angle is a first seriation of the leaves.
@@ -68,19 +71,19 @@ def _spectral(similarity: Any, dimension: int, rng: np.random.Generator) -> NDAr
 
 def _from_tree(tree: Tree, n: int, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
     if tree.n_leaves != n:
-        raise ValueError(f"init must have one leaf a point. Got {tree.n_leaves} leaves and {n} points.")
+        raise ValueError(f"init must have one leaf per point. Got {tree.n_leaves} leaves and {n} points.")
     angles = circle_angles(tree)
     directions = _TREE_NOISE * rng.normal(size=(n, dimension)) if dimension > 2 else np.zeros((n, dimension))
     directions[:, :2] += np.column_stack([np.cos(angles), np.sin(angles)])
     return _unit(directions)
 
 
-def _from_array(init: Any, n: int, dimension: int) -> NDArray[np.float64]:
+def _from_array(init: ArrayLike, n: int, dimension: int) -> NDArray[np.float64]:
     points = np.asarray(init, dtype=np.float64)
     if points.ndim == 1 and dimension == 2:
         points = np.column_stack([np.cos(points), np.sin(points)])
     if points.shape != (n, dimension):
-        raise ValueError(f"init must have shape ({n}, {dimension}), a point a row. Got {points.shape}.")
+        raise ValueError(f"init must have shape ({n}, {dimension}), one row per point. Got {points.shape}.")
     if not np.isfinite(points).all():
         raise ValueError("init must be finite.")
     return _unit(points)

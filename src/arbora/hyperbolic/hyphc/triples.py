@@ -7,14 +7,14 @@ leaf equally often, which also makes gradients less noisy than independent draws
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.hyperbolic.hyphc import _kernels as kernels
 from arbora.hyperbolic.hyphc._kernels import Draw, Weights
+from arbora.similarity.protocol import Similarity
 
 BLOCK = 1 << 16  # triples held at once when they are handed out as arrays
 _DENSE_BELOW = 512  # so few points fit a matrix in the processor's cache: quicker than inner products
@@ -28,7 +28,7 @@ def count_pairs(n_points: int) -> int:
     return n_points * (n_points - 1) // 2
 
 
-def arrays_of(similarity: Any) -> Weights | None:
+def arrays_of(similarity: Similarity) -> Weights | None:
     """The similarity as arrays that kernels read, or None for a kind they do not know."""
     if similarity.features is not None:
         features = np.ascontiguousarray(similarity.features)
@@ -50,7 +50,9 @@ def arrays_of(similarity: Any) -> Weights | None:
     return None
 
 
-def weigh(similarity: Any, triples: NDArray[np.int64], arrays: Weights | None = None) -> NDArray[np.float64]:
+def weigh(
+    similarity: Similarity, triples: NDArray[np.int64], arrays: Weights | None = None
+) -> NDArray[np.float64]:
     """Similarities (w_ij, w_ik, w_jk) of each triple, float64[count, 3]; for any kind of similarity.
 
     `arrays` are its `arrays_of`, where it has them.
@@ -61,7 +63,7 @@ def weigh(similarity: Any, triples: NDArray[np.int64], arrays: Weights | None = 
     return np.column_stack([similarity.pairs(i, j), similarity.pairs(i, k), similarity.pairs(j, k)])
 
 
-def neighbor_lists(similarity: Any, n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def neighbor_lists(similarity: Similarity, n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Most similar points of each point as (indptr, indices): a graph's own edges, else the nearest few."""
     csr = similarity.csr
     if csr is not None:
@@ -87,13 +89,13 @@ class TripleSampler:
     similarity : Similarity
         Between at least three points.
     n_triples : int, optional
-        Triples an epoch. Below the number of pairs, a random part of the pairs; above, several passes over
+        Triples per epoch. Below the number of pairs, a random part of the pairs; above, several passes over
         all pairs, each in a new order with new third leaves. By default every pair once.
     neighbor_bias : float in [0, 1], default 0
         Share of the triples whose second leaf is one of the first's nearest neighbors (for a graph, one of
         its neighbors). Samples the triples that matter more often, and so is no longer an unbiased estimate
         of the cost.
-    n_neighbors : int, default 15
+    n_neighbors : int, default 10
         How many nearest neighbors; a graph brings its own.
     seed : int or sequence of int, default 0
         Same seed, same triples, whatever the size of the blocks.
@@ -111,12 +113,12 @@ class TripleSampler:
 
     def __init__(
         self,
-        similarity: Any,
+        similarity: Similarity,
         n_triples: int | None = None,
         *,
         neighbor_bias: float = 0.0,
-        n_neighbors: int = 15,
-        seed: Any = 0,
+        n_neighbors: int = 10,
+        seed: int | Sequence[int] = 0,
     ) -> None:
         self.similarity = similarity
         self.n_points = similarity.n_points
@@ -154,6 +156,7 @@ class TripleSampler:
         n = self.n_points
         shift = 1 + rng.permutation((n - 1) // 2)
         if n % 2 == 0:
-            shift = np.append(shift, n // 2)  # reaches each pair from both ends: only its first half is used
+            # reaches each pair from both ends: only its first half is used
+            shift = np.append(shift, n // 2)
         key = rng.integers(0, 2**64, dtype=np.uint64)
         return Draw(rng.permutation(n), shift, key, self.neighbor_bias, *self._neighbors)
