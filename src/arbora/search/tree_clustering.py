@@ -15,6 +15,7 @@ from arbora._base.progress import ProgressCallback
 from arbora._base.training import FitProgress, with_callbacks
 from arbora._base.types import Ints, Objective, PathLike, RandomState
 from arbora.search.cluster import N_NEIGHBORS, Options, build
+from arbora.search.flat import flat_clusters
 from arbora.search.inputs import Direction, Input, Metric, SimilarityKind, new_rows, read_input
 from arbora.search.model_file import read_model, write_model
 from arbora.search.predict import predict
@@ -66,7 +67,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     tree_ : Tree
         Binary, with heights, and with the names that came with the data.
     labels_ : ndarray of int64, shape (n_points,)
-        Cluster of each point.
+        Cluster of each point, in the partition of the tree that says most about the similarity
+        (``tree_.cut(n_clusters, by="information", similarity=similarity_, min_size="auto")``).
     similarity_ : similarity
         What the tree was built by.
     report_ : ClusterReport
@@ -245,7 +247,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _with_tree(self, tree: Tree) -> TreeClustering:
         self.tree_ = tree
         n_clusters = check_n_clusters(self.n_clusters, tree.n_leaves)
-        self.labels_ = tree.cut(n_clusters=n_clusters)
+        self.labels_ = flat_clusters(tree, self.similarity_, n_clusters)
         self.report_ = self.report_.with_labels(self.labels_)
         return self
 

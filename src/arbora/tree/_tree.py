@@ -296,7 +296,8 @@ class Tree(TreeArrays):
         min_size : int or "auto", optional
             Alone: the most splits such that no cluster has fewer leaves. With `n_clusters`: smaller branches are
             no clusters; their leaves join the largest cluster nearest to them in the tree. "auto" is a twentieth
-            of the mean size. Without it a branch of any size counts.
+            of the mean size by height or balance, and half its square root by the other objectives. Without it
+            a branch of any size counts.
         by : {"height", "information", "modularity", "density", "variance", "balance"}
             What the cut into `n_clusters` is best at; see `arbora.tree.objective_cut`. "information" and
             "modularity" need `similarity`, "variance" needs `data`.

@@ -15,6 +15,7 @@ left out of the sum, and afterwards join the nearest cluster or are marked as ou
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
 
 CutObjective: TypeAlias = Literal["height", "information", "modularity", "density", "variance", "balance"]
 MinSize: TypeAlias = int | Literal["auto"]
-# "auto": a cluster has at least a twentieth of the mean size. Chosen on the sets of benchmarks/defaults.py that are
-# not reported, and on the four graphs of the FPH paper.
-_AUTO_SHARE = 20
+# By height nothing tells a rare cluster from dust: it needs a twentieth of the mean size. Other objectives weigh a
+# cluster by themselves, and half the square root of the mean size is enough. Chosen on the sets of
+# benchmarks/defaults.py that are not reported, and on the four graphs of the FPH paper.
+_SHARE_BY_HEIGHT = 20
 # Where the number of clusters is to be found, their least size is that of a cut into this many.
 _SUPPOSED = 20
 # Every number of clusters up to this is compared where the number is to be found.
@@ -118,7 +120,7 @@ def best_cut(
     if exact == "binarize":
         tree = tree.binarize()
     if n_clusters == "auto":
-        smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED)
+        smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED, by)
         value = node_values(tree, by, smallest, similarity=similarity, data=data)
         partitions = Partitions(tree, value, _most(tree, smallest), smallest)
         return labels_of_nodes(tree, partitions.nodes(_best_number(partitions, by)), mark_outliers=outliers)
@@ -143,7 +145,7 @@ def best_nodes(
     ``min_size="auto"`` is lowered where the tree has no such partition into clusters of that size.
     """
     n_points = int(tree.n_leaves if sizes is None else sizes[tree.root])
-    smallest = check_min_size(min_size, n_points, n_clusters)
+    smallest = check_min_size(min_size, n_points, n_clusters, by)
     while True:
         value = node_values(tree, by, smallest, similarity=similarity, data=data, sizes=sizes)
         partitions = Partitions(tree, value, n_clusters, smallest, sizes=sizes)
@@ -196,21 +198,22 @@ def _listed(numbers: Ints) -> str:
     return f"..., {shown}" if len(numbers) > 8 else shown
 
 
-def auto_min_size(n_leaves: int, n_clusters: int) -> int:
+def auto_min_size(n_points: int, n_clusters: int, by: CutObjective = "height") -> int:
     """The size below which a branch is no cluster, where the caller leaves it to us."""
-    return max(2, n_leaves // (_AUTO_SHARE * n_clusters)) if n_leaves >= 2 * _AUTO_SHARE * n_clusters else 1
+    mean = n_points / n_clusters
+    return max(1, int(mean / _SHARE_BY_HEIGHT if by in ("height", "balance") else math.sqrt(mean) / 2))
 
 
-def check_min_size(min_size: Any, n_leaves: int, n_clusters: int) -> int:
+def check_min_size(min_size: Any, n_points: int, n_clusters: int, by: CutObjective) -> int:
     """The smallest cluster allowed, as a number."""
     if isinstance(min_size, str):
         check_choice(min_size, "min_size", ("auto",))
-        return auto_min_size(n_leaves, n_clusters)
+        return auto_min_size(n_points, n_clusters, by)
     number = check_whole(min_size, "min_size")
-    if number * n_clusters > n_leaves:
+    if number * n_clusters > n_points:
         raise ValueError(
             f"{n_clusters} clusters of at least min_size={number} leaves need {number * n_clusters} of them. "
-            f"The tree has {n_leaves}."
+            f"The tree has {n_points}."
         )
     return number
 
