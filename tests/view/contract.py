@@ -9,7 +9,9 @@ import numpy as np
 from trees import random_tree
 
 from arbora import Tree
+from arbora.view._pack import unpack
 from arbora.view.content import Content
+from arbora.view.folding import folded_pack
 from arbora.view.page import whole_pack
 from arbora.view.session import Session
 
@@ -51,6 +53,20 @@ def contents():
     yield "taxonomy", Content(random_tree(40, rng).taxonomy([3, 9, 15]), classes=np.arange(40) % 5)
     yield "leaf", Content(Tree([-1], 1))
     yield "unnamed words", Content(random_tree(25, rng), texts=[f"word{k % 4} shared" for k in range(25)])
+
+
+def folded_questions(content, nodes):
+    """What a page of the upper part answers, for nodes that it holds."""
+    for node in nodes:
+        yield "path", [node], "path", {"node": node}
+        yield "card", [node], "card", {"node": node}
+    yield "names", [nodes], "names", {"nodes": nodes}
+    for column in content.columns:
+        if column.kind != "text":
+            yield "column", [column.name, nodes], "column", {"column": column.name, "nodes": nodes}
+    for k in (1, 4, 11):
+        for column in [None, *(column.name for column in content.columns if column.kind == "category")]:
+            yield "cut", [k, column], "cut", {"k": k, "column": column}
 
 
 def questions(content):
@@ -108,16 +124,30 @@ def questions(content):
         yield "tangle", [], "tangle", {}
 
 
+def asked_of(session, asked):
+    """Questions with Python's answers."""
+    return [
+        {"method": method, "args": args, "question": question, "details": details,
+         "answer": base64.b64encode(session.answer(question, details)).decode()}
+        for method, args, question, details in asked
+    ]  # fmt: skip
+
+
+def folded_fixture(name, content):
+    """The page of the upper part of a tree."""
+    packed = folded_pack(content, 15)
+    nodes = unpack(packed)[1]["id"].tolist()
+    asked = asked_of(Session(content), folded_questions(content, nodes))
+    return {"name": f"{name}, folded", "pack": base64.b64encode(packed).decode(), "asked": asked}
+
+
 def write_fixture(path):
     """Every page with its questions and packed answers, as JSON."""
     pages = []
     for name, content in contents():
-        session = Session(content)
-        asked = [
-            {"method": method, "args": args, "question": question, "details": details,
-             "answer": base64.b64encode(session.answer(question, details)).decode()}
-            for method, args, question, details in questions(content)
-        ]  # fmt: skip
+        asked = asked_of(Session(content), questions(content))
         pages.append({"name": name, "pack": base64.b64encode(whole_pack(content)).decode(), "asked": asked})
+        if content.tree.n_leaves > 20:
+            pages.append(folded_fixture(name, content))
     path.write_text(json.dumps(pages), encoding="utf-8")
     return path

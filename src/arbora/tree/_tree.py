@@ -601,6 +601,7 @@ class Tree(TreeArrays):
         path: PathLike,
         *,
         view: View = "circular",
+        max_leaves: int | None = None,
         names: Iterable[Any] | None = None,
         classes: Columns | None = None,
         metadata: Columns | None = None,
@@ -623,7 +624,7 @@ class Tree(TreeArrays):
         'tree.html'
         """
         written: Path = import_module("arbora.view").to_html(
-            self, path, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts,
-            images=images, features=features, points=points, compare=compare, title=title,
+            self, path, view=view, max_leaves=max_leaves, names=names, classes=classes, metadata=metadata,
+            colors=colors, texts=texts, images=images, features=features, points=points, compare=compare, title=title,
         )  # fmt: skip
         return written

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.files import write_whole
-from arbora._base.params import check_choice
+from arbora._base.params import check_choice, check_whole
 from arbora._base.types import PathLike
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view._pack import pack
 from arbora.view.bundle import asset, script
 from arbora.view.content import Columns, Content
+from arbora.view.folding import MOST_GROUPS, folded_pack
 from arbora.view.inputs import snippet
 from arbora.view.session import quantised_points
 from arbora.view.tangle import tangle_parts
@@ -51,6 +52,7 @@ def to_html(
     path: PathLike,
     *,
     view: View = "circular",
+    max_leaves: int | None = None,
     names: Iterable[Any] | None = None,
     classes: Columns | None = None,
     metadata: Columns | None = None,
@@ -67,11 +69,14 @@ def to_html(
     Parameters
     ----------
     tree : Tree
-        At most 50,000 leaves; for larger trees use `explore`, which loads what is shown.
+        At most 50,000 leaves without `max_leaves`; `explore` shows trees of any size whole.
     path : path-like
         Where to write; an existing file stays whole until the new one is complete.
     view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
         The view shown first.
+    max_leaves : int, optional
+        Write the upper part of a larger tree: at most this many groups (20,000 at the most) take the place of its
+        leaves, with their counts, columns, top words and exemplars.
     names, classes, metadata, colors, texts, images, features, points, compare, title
         What is known about the leaves; see `explore`.
 
@@ -94,25 +99,31 @@ def to_html(
         tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
         features=features, points=points, compare=compare, title=title,
     )  # fmt: skip
-    return write_page(shown, path, view)
+    return write_page(shown, path, view, max_leaves=max_leaves)
 
 
-def write_page(content: Content, path: PathLike, view: View = "circular") -> Path:
+def write_page(
+    content: Content, path: PathLike, view: View = "circular", *, max_leaves: int | None = None
+) -> Path:
     """Write the page of content that is already checked."""
     n_leaves = content.tree.n_leaves
-    if n_leaves > MOST_LEAVES_IN_PAGE:
+    if max_leaves is not None:
+        max_leaves = check_whole(max_leaves, "max_leaves", least=2, most=MOST_GROUPS)
+    elif n_leaves > MOST_LEAVES_IN_PAGE:
         raise ValueError(
             f"One file holds at most {MOST_LEAVES_IN_PAGE:,} leaves. Got {n_leaves:,}. "
-            f"Use tree.explore(), or tree.prune(n_clusters={MOST_LEAVES_IN_PAGE}).to_html(...)."
+            "Use to_html(..., max_leaves=2000) for the upper part of the tree, or tree.explore() for all of it."
         )
     path = Path(path)
-    write_whole(path, whole_page(content, view).encode("utf-8"))
+    write_whole(path, whole_page(content, view, max_leaves=max_leaves).encode("utf-8"))
     return path
 
 
-def whole_page(content: Content, view: View = "circular") -> str:
+def whole_page(content: Content, view: View = "circular", *, max_leaves: int | None = None) -> str:
     """HTML with everything inside."""
-    data = base64.b64encode(zlib.compress(whole_pack(content), 6)).decode("ascii")
+    folds = max_leaves is not None and content.tree.n_leaves > max_leaves
+    packed = folded_pack(content, max_leaves) if folds and max_leaves is not None else whole_pack(content)
+    data = base64.b64encode(zlib.compress(packed, 6)).decode("ascii")
     block = f'<script type="text/plain" id="arbora-data">{data}</script>\n'
     return _filled(content.title, block, checked_view(view), in_page=True)
 

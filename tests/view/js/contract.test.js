@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 
 const assets = new URL("../../../src/arbora/view/assets/", import.meta.url);
 const { LocalSource } = await import(new URL("source_local.js", assets));
+const { FoldedSource } = await import(new URL("source_folded.js", assets));
 const { RemoteSource } = await import(new URL("source_remote.js", assets));
 const { unpack } = await import(new URL("pack.js", assets));
 
@@ -27,7 +28,8 @@ function assertClose(found, wanted, where) {
 }
 
 for (const page of JSON.parse(readFileSync(process.env.ARBORA_CONTRACT, "utf8"))) {
-  const local = new LocalSource(unpack(bytesOf(page.pack)));
+  const whole = unpack(bytesOf(page.pack));
+  const local = whole.facts.folded ? new FoldedSource(whole) : new LocalSource(whole);
   page.asked.forEach(({ method, args, question, details, answer }) => {
     test(`${page.name}: ${method}(${JSON.stringify(args)})`, async () => {
       const remote = new RemoteSource(async (asked, given) => {

@@ -5,17 +5,22 @@ const pairsOf = (v) => (v * (v - 1)) / 2;
 
 // cluster: number of the cluster at each place of the leaf order; codes: class at each place.
 export function compareFlat(cluster, nClusters, codes, nLabels) {
+  return compareCells(nClusters, nLabels, (add) => {
+    for (let k = 0; k < codes.length; k++) if (codes[k] !== UNKNOWN_CLASS) add(cluster[k], codes[k], 1);
+  });
+}
+
+// each(add) calls add(cluster, code, count) for all that is known.
+export function compareCells(nClusters, nLabels, each) {
   const byLabel = new Float64Array(nLabels), byCluster = new Float64Array(nClusters), cells = new Map();
   let n = 0;
-  for (let k = 0; k < codes.length; k++) {
-    const code = codes[k];
-    if (code === UNKNOWN_CLASS) continue;
-    const cell = cluster[k] * nLabels + code;
-    cells.set(cell, (cells.get(cell) || 0) + 1);
-    byLabel[code]++;
-    byCluster[cluster[k]]++;
-    n++;
-  }
+  each((group, code, count) => {
+    const cell = group * nLabels + code;
+    cells.set(cell, (cells.get(cell) || 0) + count);
+    byLabel[code] += count;
+    byCluster[group] += count;
+    n += count;
+  });
   if (!n) return {};
   const best = new Float64Array(nClusters);
   let mutual = 0, pairs = 0;

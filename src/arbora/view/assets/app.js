@@ -171,7 +171,7 @@ export class Explorer {
   }
 
   showStatus() {
-    const known = this.source.complete ? "" : ` · ${short(this.store.length)} of ${short(this.facts.nNodes)} nodes loaded`;
+    const known = this.facts.folded ? ` in ${short(this.facts.nGroups)} groups` : this.source.complete ? "" : ` · ${short(this.store.length)} of ${short(this.facts.nNodes)} nodes loaded`;
     const leaves = leavesText(this.facts.nLeaves);
     this.panel.status.textContent = `${this.facts.title.endsWith(leaves) ? "" : leaves}${known}`.replace(/^ · /, "");
   }

@@ -86,7 +86,7 @@ function cardExemplars(card, app) {
   if (card.size === 1 && !card.images) return null;
   const items = card.exemplars.map(([leaf, name], k) => {
     const picture = card.images ? thumbnail(card.images, app.facts.image, k) : null;
-    return el("button", { type: "button", class: picture ? "thumb" : "chip", title: name, "data-leaf": String(leaf), onclick: () => app.goTo(leaf) }, picture || name);
+    return el("button", { type: "button", class: picture ? "thumb" : "chip", title: name, "data-leaf": String(leaf), disabled: app.source.slots?.[leaf] < 0, onclick: () => app.goTo(leaf) }, picture || name);
   });
   const kind = card.images ? (card.size === 1 ? "thumbs single" : "thumbs") : "chips";
   return el("div", { class: "exemplars" }, card.size > 1 ? el("h3", {}, "Exemplars") : null, el("div", { class: kind }, items));

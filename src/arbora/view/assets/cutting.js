@@ -27,7 +27,7 @@ export class Cutting {
   }
 
   get most() {
-    return Math.min(this.app.facts.nLeaves, MOST_ON_SLIDER);
+    return Math.min(this.app.facts.nGroups || this.app.facts.nLeaves, MOST_ON_SLIDER);
   }
 
   sliderAt(k) {
@@ -46,7 +46,7 @@ export class Cutting {
 
   async set(k, show) {
     const { app } = this;
-    const wanted = Math.min(Math.max(Math.round(k) || 1, 1), app.facts.nLeaves);
+    const wanted = Math.min(Math.max(Math.round(k) || 1, 1), app.facts.nGroups || app.facts.nLeaves);
     const ticket = ++this.ticket;
     const truth = this.truth;
     const cut = await app.source.cut(wanted, truth ? truth.name : null);

@@ -10,9 +10,10 @@ export async function exportView(app, kind) {
     saveBlob(blob, `${name}.png`);
   }
   if (kind === "csv") {
-    const { names, label } = await app.source.labels(app.cut.clusters);
-    const rows = [["leaf", "name", "cluster"]];
-    names.forEach((one, leaf) => rows.push([leaf, one, label[leaf]]));
+    const { names, label, nodes, sizes } = await app.source.labels(app.cut.clusters);
+    // a page of the upper part lists its groups, others every leaf
+    const rows = [nodes ? ["node", "name", "leaves", "cluster"] : ["leaf", "name", "cluster"]];
+    names.forEach((one, k) => rows.push(nodes ? [nodes[k], one, sizes[k], label[k]] : [k, one, label[k]]));
     saveBlob(new Blob([csvText(rows)], { type: "text/csv" }), `${name}-${app.cut.clusters}-clusters.csv`);
   }
 }

@@ -1,6 +1,7 @@
 // Starts the explorer in a page of its own: data in the page, or asked for from the local server.
 import { Explorer } from "./app.js";
 import { LocalSource } from "./source_local.js";
+import { FoldedSource } from "./source_folded.js";
 import { RemoteSource, askOverHttp } from "./source_remote.js";
 import { inflateText, unpack } from "./pack.js";
 
@@ -17,12 +18,16 @@ async function showExplorer(root, source, select) {
   await explorer.open(select);
 }
 
+function sourceOf(whole) {
+  return whole.facts.folded ? new FoldedSource(whole) : new LocalSource(whole);
+}
+
 async function startPage() {
   const root = document.getElementById("arbora");
   const data = document.getElementById("arbora-data");
   try {
     const source = data
-      ? new LocalSource(unpack(await inflateText(data.textContent)))
+      ? sourceOf(unpack(await inflateText(data.textContent)))
       : new RemoteSource(askOverHttp(new URLSearchParams(location.search).get("token") || ""));
     await showExplorer(root, source);
   } catch (error) {

@@ -46,6 +46,7 @@ export class Selection {
     const { app } = this;
     app.panel.found.hidden = true;
     const path = await app.source.path(node);
+    if (!path.length) return app.panel.say("This leaf is folded away: the page holds the upper part of the tree.");
     const slot = await app.loader.reach(node, path);
     path.slice(1).forEach((above) => this.collapsed.delete(above));
     if (node < app.facts.nLeaves) {
@@ -53,7 +54,7 @@ export class Selection {
       app.cutting.unfold();
     }
     await this.select(node);
-    if (fly) app.focus(this.contextOf(slot));
+    return fly ? app.focus(this.contextOf(slot)) : undefined;
   }
 
   // For a leaf: the nearest ancestor with a handful of leaves, so that it is seen among its neighbors.

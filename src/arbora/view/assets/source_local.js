@@ -104,16 +104,21 @@ export class LocalSource {
 
   // Slots of the clusters, numbered as tree.cut does: by the smallest leaf each holds.
   clusterRoots(k) {
-    const { rank, id, start, size, leafOrder } = this.arrays, done = this.splitsFor(k);
+    const { rank, id } = this.arrays, done = this.splitsFor(k);
     const roots = [];
     for (let s = 0; s < id.length; s++) {
       const p = this.parents[s];
       if (rank[s] < done || (p >= 0 && rank[p] >= done)) continue;
-      let first = Infinity;
-      for (let at = start[s]; at < start[s] + size[s]; at++) first = Math.min(first, leafOrder[at]);
-      roots.push([first, s]);
+      roots.push([this.firstLeaf(s), s]);
     }
     return { done, roots: roots.sort((a, b) => a[0] - b[0]).map((pair) => pair[1]) };
+  }
+
+  firstLeaf(s) {
+    const { start, size, leafOrder } = this.arrays;
+    let first = Infinity;
+    for (let at = start[s]; at < start[s] + size[s]; at++) first = Math.min(first, leafOrder[at]);
+    return first;
   }
 
   clusterOfPlace(roots) {
@@ -132,9 +137,14 @@ export class LocalSource {
     };
     const c = this.facts.columns.findIndex((one) => one.name === column);
     if (c >= 0 && this.facts.columns[c].scores) {
-      Object.assign(facts, compareFlat(this.clusterOfPlace(roots), roots.length, this.arrays[`leaves${c}`], this.facts.columns[c].categories.length));
+      Object.assign(facts, this.compare(roots, c));
     }
     return facts;
+  }
+
+  // Scores of a cut against column number c.
+  compare(roots, c) {
+    return compareFlat(this.clusterOfPlace(roots), roots.length, this.arrays[`leaves${c}`], this.facts.columns[c].categories.length);
   }
 
   async labels(k) {
@@ -154,13 +164,17 @@ export class LocalSource {
     for (let k = 0; k < Math.min(a.opened[s], CHILDREN_ON_CARD); k++) children.push(a.id[this.firsts[s] + k]);
     return {
       node, name: this.nameOf(node), size: a.size[s], depth: above.length, height: finite(a.height), support: finite(a.support), children,
-      path: above.slice(0, PATH_ON_CARD).map((one) => [one, this.nameOf(one), this.sizeOf(one)]),
+      path: this.pathOnCard(above),
       columns: this.facts.columns.map((column, k) => this.summary(column, k, s)),
       exemplars: shown.map((leaf) => [leaf, this.nameOf(leaf)]),
       words: this.facts.vocabulary && !isLeaf ? this.topWords(s, 10) : [],
       text: this.facts.texts && isLeaf ? this.facts.texts[node] : null,
       images: this.imagesOf(shown),
     };
+  }
+
+  pathOnCard(above) {
+    return above.slice(0, PATH_ON_CARD).map((one) => [one, this.nameOf(one), this.sizeOf(one)]);
   }
 
   // What a column says about a node; missing values do not count.
