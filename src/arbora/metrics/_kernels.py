@@ -24,11 +24,11 @@ def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
         top = -1
         for item in range(class_offsets[k], class_offsets[k + 1]):
             points = count[item]
-            total += (points * (points - 1) // 2) * (
-                points / n_points_below[leaf[item]]
-            )  # LCA: the leaf itself
+            # pairs inside one leaf: their LCA is the leaf itself
+            total += (points * (points - 1) // 2) * (points / n_points_below[leaf[item]])
             is_last = item + 1 == class_offsets[k + 1]
-            while top >= 0 and (is_last or node[top] < joined[item]):  # close what lies below the next LCA
+            # close what lies below the next LCA
+            while top >= 0 and (is_last or node[top] < joined[item]):
                 pairs[top] += gathered[top] * points
                 gathered[top] += points
                 points = gathered[top]
@@ -67,7 +67,8 @@ def log_distance_of_pairs(class_end, leaf, count, joined, depth, log_distance):
 # Sums may be reordered (what lets them vectorize); NaN and infinity are refused before a kernel is called.
 _REORDER = {"reassoc", "nsz", "nnan", "ninf"}
 
-ROWS_AT_ONCE = 4  # rows i that share one pass over a row j, so that memory is not what limits the speed
+# Rows i that share one pass over a row j, so that memory is not what limits the speed.
+ROWS_AT_ONCE = 4
 
 
 @kernel(parallel=True, fastmath=_REORDER)
@@ -81,7 +82,8 @@ def minimum_of_triples(matrix):
         block = task // 2 if task % 2 == 0 else n_blocks - 1 - task // 2
         first = block * ROWS_AT_ONCE
         total = 0.0
-        for i in range(first, min(first + ROWS_AT_ONCE, n)):  # triples with two members in the block
+        # triples with two members in the block
+        for i in range(first, min(first + ROWS_AT_ONCE, n)):
             for j in range(i + 1, min(first + ROWS_AT_ONCE, n)):
                 total += _minimum_of_rows(matrix[i, j], matrix[i, j + 1 :], matrix[j, j + 1 :])
         if first + ROWS_AT_ONCE <= n:
@@ -106,7 +108,8 @@ def _minimum_of_rows(w, left, right):
 @kernel(fastmath=_REORDER)
 def _minimum_with_four_rows(row, a, b, c, d, aj, bj, cj, dj):
     total = 0.0
-    for k in range(row.shape[0]):  # from 0, over slices: a loop from j + 1 does not vectorize
+    # from 0, over slices: a loop from j + 1 does not vectorize
+    for k in range(row.shape[0]):
         w = row[k]
         total += (min(w, min(aj, a[k])) + min(w, min(bj, b[k]))) + (
             min(w, min(cj, c[k])) + min(w, min(dj, d[k]))
@@ -124,7 +127,8 @@ def minimum_of_wedges(matrix):
         others[:i] = matrix[i, :i]
         others[i:] = matrix[i, i + 1 :]
         others.sort()
-        for rank in range(n - 1):  # smallest first: it is the minimum with all that follow
+        # smallest first: it is the minimum with all that follow
+        for rank in range(n - 1):
             total += others[rank] * (n - 2 - rank)
     return total
 
@@ -149,7 +153,8 @@ def minimum_of_triangles(indptr, indices, weights):
     """
     n = indptr.shape[0] - 1
     degree = np.diff(indptr)
-    weight_to = np.zeros(n)  # weight of the edge from the current node, where marked
+    # weight of the edge from the current node, where marked
+    weight_to = np.zeros(n)
     is_marked = np.zeros(n, dtype=np.bool_)
     total = 0.0
     for i in range(n):

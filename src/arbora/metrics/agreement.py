@@ -32,12 +32,12 @@ class Contingency(NamedTuple):
     @property
     def cluster_sizes(self) -> Floats:
         """Labeled points of each cluster."""
-        return np.bincount(self.cluster, weights=self.points, minlength=self.n_clusters)
+        return np.bincount(self.cluster, self.points, self.n_clusters).astype(np.float64)
 
     @property
     def class_sizes(self) -> Floats:
         """Points of each class."""
-        return np.bincount(self.label, weights=self.points, minlength=self.n_classes)
+        return np.bincount(self.label, self.points, self.n_classes).astype(np.float64)
 
 
 def contingency(y: ArrayLike, labels: ArrayLike, names: tuple[str, str] = ("y", "labels")) -> Contingency:

@@ -196,7 +196,8 @@ def _node_weights(tree: Tree, sample_weight: ArrayLike | None) -> NDArray[np.flo
         raise ValueError("sample_weight must be finite and not negative.")
     per_node = np.zeros(tree.n_nodes)
     per_node[: tree.n_leaves] = weights
-    return sum_to_root(tree.parent, per_node)
+    below: NDArray[np.float64] = sum_to_root(tree.parent, per_node)
+    return below
 
 
 def _divided(value: float, by: float) -> float:

@@ -78,13 +78,13 @@ def _has_class(values: NDArray[Any], argument: str) -> NDArray[np.bool_]:
         # NumPy's own strings, whose missing value is chosen by the user
         return np.array([not is_missing(value) for value in values], dtype=bool)
     if kind in "iu":
-        return values != UNLABELED
+        return np.asarray(values != UNLABELED)
     if kind == "f":
         if np.isinf(values).any():
             raise ValueError(
                 f"{argument} must not hold infinity. Point {int(np.argmax(np.isinf(values)))} does."
             )
-        return ~np.isnan(values) & (values != UNLABELED)
+        return np.asarray(~np.isnan(values) & (values != UNLABELED))
     if kind == "O":
         return np.array([not _is_unlabeled(value) for value in values], dtype=bool)
     raise TypeError(f"{argument} must hold numbers or strings. Got dtype {values.dtype}.")

@@ -125,7 +125,7 @@ def _bound_scores(tree: Tree, similarity: Any, cost: float) -> dict[str, float]:
 
 def _bounds_are_quick(similarity: Similarity) -> bool:
     if similarity.csr is not None:
-        return similarity.csr.nnz <= 2 * _MAX_EDGES_FOR_BOUNDS
+        return int(similarity.csr.nnz) <= 2 * _MAX_EDGES_FOR_BOUNDS
     return similarity.n_points <= _MAX_POINTS_FOR_BOUNDS
 
 

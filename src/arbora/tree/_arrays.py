@@ -168,7 +168,8 @@ class TreeArrays:
     @cached_property
     def range_maxima(self) -> NDArray[np.int32]:
         """Index over `neighbor_lca` that `lca` answers from."""
-        return kernels.index_range_maxima(self.neighbor_lca)
+        maxima: NDArray[np.int32] = kernels.index_range_maxima(self.neighbor_lca)
+        return maxima
 
     @cached_property
     def is_binary(self) -> bool:
@@ -228,7 +229,7 @@ class TreeArrays:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """The tree itself: it never changes, so a copy could not be told from it."""
+        """The tree itself: it never changes, so there is nothing a copy could protect."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:

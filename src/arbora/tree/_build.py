@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora._base.types import Floats
+from arbora._base.types import Floats, Ints
 from arbora.errors import TreeError
 from arbora.tree import pass_kernels as kernels
 from arbora.tree._arrays import as_ints
@@ -47,13 +47,14 @@ def from_parents(
     return Tree(renumbered, n_leaves, **moved)
 
 
-def _moved(values: Any, old_of_new: np.ndarray, key: str) -> Any:
+def _moved(values: Any, old_of_new: Ints, key: str) -> Any:
     if values is None or key == "order" or len(values) != len(old_of_new):
-        return values  # leaf names and the order of leaves do not move: leaves keep their numbers
+        # leaf names and the order of leaves do not move: leaves keep their numbers
+        return values
     return np.asarray(values, dtype=object if key == "name" else np.float64)[old_of_new]
 
 
-def _children_first_numbers(parent: np.ndarray, n_leaves: int) -> np.ndarray:
+def _children_first_numbers(parent: Ints, n_leaves: int) -> Ints:
     if parent.max() >= len(parent) or parent.min() < -1:
         raise TreeError(
             f"parent must hold nodes 0..{len(parent) - 1}, or -1. Got {parent.min()}..{parent.max()}."
@@ -68,7 +69,7 @@ def _children_first_numbers(parent: np.ndarray, n_leaves: int) -> np.ndarray:
         raise TreeError(
             f"Node {node} has parent {parent[node]}, which is a leaf (leaves are 0..{n_leaves - 1})."
         )
-    number = kernels.sort_children_first(parent, n_leaves)
+    number: Ints = kernels.sort_children_first(parent, n_leaves)
     if (number < 0).any():
         raise TreeError(f"Node {int(np.argmax(number < 0))} is its own ancestor: the parents form a cycle.")
     return number
@@ -106,12 +107,13 @@ def from_merges(
     return Tree(parent, n_leaves, height=heights, name=name)
 
 
-def _parents_from_members(members: np.ndarray, made: np.ndarray, n_nodes: int) -> np.ndarray:
+def _parents_from_members(members: Ints, made: Ints, n_nodes: int) -> Ints:
     """Parent array when `members[k]` was merged into `made[k]`, each node exactly once."""
     if len(members) and not (members.min() >= 0 and members.max() < n_nodes):
         raise TreeError(f"Merged nodes must lie in [0, {n_nodes}). Got {members.min()}..{members.max()}.")
     times = np.bincount(members, minlength=n_nodes)
-    times[-1] += 1  # the root is merged into nothing
+    # the root is merged into nothing
+    times[-1] += 1
     if (times != 1).any():
         node = int(np.argmax(times != 1))
         raise TreeError(

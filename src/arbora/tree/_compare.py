@@ -67,7 +67,7 @@ def _clades(reference: Tree, tree: Tree) -> Ints:
     low, high = compare_kernels.bound_positions(tree.parent, n, reference.leaf_start[:n])
     low, high = low[n:], high[n:]
     is_run = (high - low + 1 == tree.sizes[n:]) & (tree.n_children >= 2)
-    return low[is_run] * n + high[is_run]
+    return np.asarray(low[is_run] * n + high[is_run])
 
 
 def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = False, common: bool = False) -> float:
@@ -110,11 +110,12 @@ def cophenetic(tree: Tree, i: ArrayLike | None = None, j: ArrayLike | None = Non
     if tree.height is None:
         raise ValueError("Cophenetic distances need a tree with heights: use tree.replace(height=...).")
     if i is not None and j is not None:
-        return tree.height[tree.lca(i, j)]
+        heights: Floats = tree.height[tree.lca(np.asarray(i), np.asarray(j))]
+        return heights
     if i is not None or j is not None:
         raise ValueError("cophenetic() takes both i and j, or neither for all pairs.")
-    return compare_kernels.condensed_lca_heights(
-        tree.n_leaves, tree.leaf_order, tree.neighbor_lca, tree.height
+    return np.asarray(
+        compare_kernels.condensed_lca_heights(tree.n_leaves, tree.leaf_order, tree.neighbor_lca, tree.height)
     )
 
 

@@ -195,15 +195,19 @@ def add_up_cells(sums, base, index):
 @kernel()
 def insert_leaf(parent, paths, sums, leaf, stamp):
     """Add a leaf to the set U."""
-    node, from_top = leaf, -1  # from_top: the path below, which joins this one through a light child
+    # from_top: the path below, which joins this one through a light child
+    node, from_top = leaf, -1
     while node >= 0:
         path = paths.path_of[node]
         base = paths.base[path]
-        if paths.width[path] > 1:  # otherwise the path is a single leaf
+        # otherwise the path is a single leaf
+        if paths.width[path] > 1:
             index, _, _ = descend(sums, base, paths.width[path], paths.place[node], stamp, True)
             if from_top >= 0:
-                cell = base + index  # of one place: PENDING is the number of leaves below its heavy child
-                below = sums.tops[from_top, BELOW] - 1  # this leaf was counted there already
+                # of one place: PENDING is the number of leaves below its heavy child
+                cell = base + index
+                # this leaf was counted there already
+                below = sums.tops[from_top, BELOW] - 1
                 sums.cells[cell, LIGHT_PAIRS] += sums.cells[cell, LIGHT] - below
                 sums.cells[cell, HEAVY_PAIRS] += sums.cells[cell, PENDING]
                 sums.cells[cell, LIGHT] += 1
@@ -222,11 +226,13 @@ def query_leaf(parent, paths, sums, leaf, stamp):
     while node >= 0:
         path = paths.path_of[node]
         base = paths.base[path]
-        if paths.width[path] > 1:  # otherwise the path is a single leaf
+        # otherwise the path is a single leaf
+        if paths.width[path] > 1:
             place, width = paths.place[node], paths.width[path]
             index, heavy_pairs, light_pairs = descend(sums, base, width, place, stamp, False)
             shape += heavy_pairs + light_pairs
-            shared += heavy_pairs  # through heavy children: HEAVY_PAIRS counts I_i * (I_v - I_i)
+            # through heavy children: HEAVY_PAIRS counts I_i * (I_v - I_i)
+            shared += heavy_pairs
             if from_top >= 0:
                 cell = base + index
                 shape += sums.cells[cell, HEAVY_PAIRS] + sums.cells[cell, LIGHT_PAIRS]
@@ -284,7 +290,8 @@ def sum_light_child(positions, counts, n_leaves, start, size, offsets, index, jo
     first_stack = np.empty(m + 1, dtype=np.int64)
     depth = 0
     for k in range(1, m + 1):
-        meet = np.int64(1) << 62  # after the last position: close all
+        # after the last position: close all
+        meet = np.int64(1) << 62
         if k < m:
             meet = np.int64(range_maximum(joined, table, positions[k - 1], positions[k]))
         first = k - 1
@@ -342,7 +349,8 @@ def count_differing_triples(first, second):
         above = parent1[top]
         if above >= 0 and heavy1[above] == top:
             continue
-        node = top  # one heavy path of the first tree, from its leaf up
+        # one heavy path of the first tree, from its leaf up
+        node = top
         while heavy1[node] >= 0:
             node = heavy1[node]
         insert_leaf(parent2, paths, sums, node, top)
@@ -350,7 +358,8 @@ def count_differing_triples(first, second):
         while node != top:
             child, node = node, parent1[node]
             children = index1[offsets1[node - n_leaves] : offsets1[node - n_leaves + 1]]
-            for light in children:  # first ask for the leaves of all light children, then insert them
+            # first ask for the leaves of all light children, then insert them
+            for light in children:
                 if light != child:
                     for leaf in order1[start1[light] : start1[light] + size1[light]]:
                         here_shape, here_shared = query_leaf(parent2, paths, sums, leaf, top)

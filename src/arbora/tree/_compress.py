@@ -98,6 +98,7 @@ def _sampling_shares(tree: Tree, graph: Any) -> tuple[Floats, Floats]:
     p = np.zeros(tree.n_nodes)
     p[tree.n_leaves :] = graph.cross(tree)
     degrees = np.asarray(graph.degrees, dtype=np.float64)
-    tiny = np.finfo(np.float64).tiny  # a graph without edges has no shares to lose
+    # a graph without edges has no shares to lose
+    tiny = np.finfo(np.float64).tiny
     q = meeting_mass(tree.parent, degrees / max(degrees.sum(), tiny), True)
     return p / max(p.sum(), tiny), q

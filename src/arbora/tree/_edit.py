@@ -242,7 +242,7 @@ def _node(tree: Tree, node: Any, argument: str = "node") -> int:
         return find(tree, node)
     if not isinstance(node, (int, np.integer)) or isinstance(node, bool):
         raise TypeError(f"{argument} must be the number or the name of a node. Got {node!r}.")
-    return tree.checked_node(node)
+    return tree.checked_node(int(node))
 
 
 def _nodes(tree: Tree, nodes: Any) -> list[int]:

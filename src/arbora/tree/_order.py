@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
 from arbora._base.types import Floats, Ints
@@ -14,7 +15,8 @@ from arbora.tree import pass_kernels as kernels
 from arbora.tree._tree import Tree
 from arbora.tree.surgery import binarize
 
-MAX_OPTIMAL_LEAVES = 5_000  # O(n^3) time and two n x n tables: 400 MB at this size
+# O(n^3) time and two n x n tables: 400 MB at this size
+MAX_OPTIMAL_LEAVES = 5_000
 
 
 def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
@@ -49,21 +51,22 @@ def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
         return tree.replace(order=_order_by_key(tree, tree.sizes))
     if by == "optimal":
         return tree.replace(order=_optimal_order(tree, data))
-    raise ValueError(f"by must be 'optimal', 'size' or one weight a leaf. Got {by!r}.")
+    raise ValueError(f"by must be 'optimal', 'size' or one weight per leaf. Got {by!r}.")
 
 
 def _mean_weights(tree: Tree, weights: Any) -> Floats:
     weights = np.asarray(weights)
     if weights.shape != (tree.n_leaves,):
-        raise ValueError(f"by must hold one weight a leaf, shape ({tree.n_leaves},). Got {weights.shape}.")
+        raise ValueError(f"by must hold one weight per leaf, shape ({tree.n_leaves},). Got {weights.shape}.")
     if weights.dtype.kind not in "biuf" or not np.isfinite(weights).all():
         raise ValueError("by must hold finite numbers.")
     total = np.zeros(tree.n_nodes)
     total[: tree.n_leaves] = weights
-    return kernels.sum_to_root(tree.parent, total) / tree.sizes
+    means: Floats = kernels.sum_to_root(tree.parent, total) / tree.sizes
+    return means
 
 
-def _order_by_key(tree: Tree, key: np.ndarray) -> Ints:
+def _order_by_key(tree: Tree, key: NDArray[Any]) -> Ints:
     """Leaves depth first with siblings by ascending key (the present order decides between equals)."""
     nodes = np.arange(tree.root)
     ranked = np.lexsort((tree.leaf_start[nodes], key[nodes], tree.parent[nodes]))
@@ -92,7 +95,7 @@ def _optimal_order(tree: Tree, data: Any) -> Ints:
     distance = squareform(condensed, checks=False)[np.ix_(binary.leaf_order, binary.leaf_order)]
     best = order_kernels.measure_shortest_orders(distance, start, middle, stop, children)
     positions = order_kernels.trace_shortest_order(distance, best, start, middle, stop, children)
-    return binary.leaf_order[positions]
+    return np.asarray(binary.leaf_order[positions])
 
 
 def _condensed(n: int, data: Any) -> Floats:
@@ -101,7 +104,7 @@ def _condensed(n: int, data: Any) -> Floats:
         if data.n_points != n:
             raise ValueError(f"data has {data.n_points} points, the tree {n} leaves.")
         similarity = np.asarray(data.pairs(*np.triu_indices(n, 1)), dtype=np.float64)
-        return similarity.max(initial=0.0) - similarity
+        return np.asarray(similarity.max(initial=0.0) - similarity)
     array = np.asarray(data, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError("data must be finite.")
@@ -113,5 +116,5 @@ def _condensed(n: int, data: Any) -> Floats:
             f"({n * (n - 1) // 2},). Got shape {array.shape}."
         )
     if array.shape == (n, n) and not np.diagonal(array).any() and np.array_equal(array, array.T):
-        return squareform(array, checks=False)
-    return pdist(array)
+        return np.asarray(squareform(array, checks=False))
+    return np.asarray(pdist(array))

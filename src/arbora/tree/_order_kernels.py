@@ -74,7 +74,8 @@ def trace_shortest_order(distance, best, start, middle, stop, children):
                 least, first, last = best[u, w], u, w
     order = np.empty(n_leaves, dtype=np.int64)
     filled = 0
-    stack = [(root, first, last)]  # node, and the leaves at the ends of its order
+    # node, and the leaves at the ends of its order
+    stack = [(root, first, last)]
     while len(stack) > 0:
         node, u, w = stack.pop()
         if node < n_leaves:
@@ -83,7 +84,8 @@ def trace_shortest_order(distance, best, start, middle, stop, children):
             continue
         one, two = children[node - n_leaves]
         if u >= middle[node]:
-            one, two = two, one  # the order runs from the right child to the left
+            # the order runs from the right child to the left
+            one, two = two, one
         left_ends = opposite_ends(u, start[one], middle[one], stop[one])
         right_ends = opposite_ends(w, start[two], middle[two], stop[two])
         m, k = find_joint(distance, best, u, w, left_ends, right_ends)

@@ -77,7 +77,8 @@ def joining_heights(tree: Tree) -> Floats:
     height = np.full(tree.n_nodes, -np.inf)
     joins = tree.n_leaves + np.flatnonzero(tree.n_children >= 2)
     height[joins] = tree.height[joins]
-    return kernels.max_to_root(tree.parent, height)
+    highest: Floats = kernels.max_to_root(tree.parent, height)
+    return highest
 
 
 def split_order(tree: Tree) -> SplitOrder:
@@ -258,7 +259,7 @@ def _mean_supports(tree: Tree, order: SplitOrder) -> Floats:
         gain[k + 1] = value[children].sum() - value[v]
         more[k + 1] = known[children].sum() - float(known[v])
     total, count = np.cumsum(gain), np.cumsum(more)
-    return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return np.asarray(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))
 
 
 def prune(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Tree:
@@ -274,7 +275,8 @@ def prune(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criteri
     is_split = split_nodes(tree, n_clusters, **criterion)
     nodes = clusters(tree, is_split)[1]
     source = np.concatenate([nodes, np.flatnonzero(is_split)])
-    number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)  # the last entry answers for the root's parent, -1
+    # the last entry answers for the root's parent, -1
+    number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)
     number[source] = np.arange(len(source))
     order = None if tree.order is None else np.argsort(tree.leaf_start[nodes])
     return rebuilt(tree, number[tree.parent[source]], len(nodes), source, order=order)

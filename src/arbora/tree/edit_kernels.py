@@ -22,7 +22,8 @@ def name_clusters(parent, n_leaves, is_split):
     `is_split` must be closed upwards: a node is split only if its parent is.
     """
     n_nodes = parent.shape[0]
-    cluster = np.empty(n_nodes, dtype=np.int64)  # the highest unsplit node above or at each node
+    # the highest unsplit node above or at each node
+    cluster = np.empty(n_nodes, dtype=np.int64)
     for node in range(n_nodes - 1, -1, -1):
         above = parent[node]
         cluster[node] = node if above < 0 or is_split[above] else cluster[above]
@@ -44,7 +45,8 @@ def name_clusters(parent, n_leaves, is_split):
 def split_above_size(parent, n_leaves, size, min_size):
     """Nodes to split so that every cluster keeps `min_size` leaves and no further split is possible."""
     n_nodes = parent.shape[0]
-    smallest = np.full(n_nodes, n_leaves + 1, dtype=np.int64)  # smallest child
+    # smallest child
+    smallest = np.full(n_nodes, n_leaves + 1, dtype=np.int64)
     for node in range(n_nodes - 1):
         smallest[parent[node]] = min(smallest[parent[node]], size[node])
     is_split = np.zeros(n_nodes, dtype=np.bool_)
@@ -64,7 +66,8 @@ def pair_children(n_leaves, offsets, index):
     parent = np.full(n_new, -1, dtype=np.int64)
     source = np.arange(n_new)
     added = np.zeros(n_new, dtype=np.bool_)
-    number = np.arange(n_leaves + offsets.shape[0] - 1)  # new number of each old node
+    # new number of each old node
+    number = np.arange(n_leaves + offsets.shape[0] - 1)
     queue = np.empty(n_leaves, dtype=np.int64)
     made = n_leaves
     for slot in range(offsets.shape[0] - 1):
@@ -216,7 +219,8 @@ def push(keys, items, length, key, item):
     """Add to a heap that grows when full; returns (keys, items, new length)."""
     if length == keys.shape[0]:
         wider_keys, wider_items = np.empty(2 * length, np.float64), np.empty(2 * length, np.int64)
-        for k in range(length):  # a slice assignment would take seconds to compile, for its error message
+        # a slice assignment would take seconds to compile, for its error message
+        for k in range(length):
             wider_keys[k], wider_items[k] = keys[k], items[k]
         keys, items = wider_keys, wider_items
     keys[length], items[length] = key, item
@@ -230,7 +234,8 @@ def pop(keys, items, length):
     key, item = keys[0], items[0]
     length -= 1
     keys[0], items[0] = keys[length], items[length]
-    sift_down(keys, items, np.int64(0), length)  # a plain 0 would compile it a second time
+    # a plain 0 would compile it a second time
+    sift_down(keys, items, np.int64(0), length)
     return key, item, length
 
 
@@ -293,8 +298,10 @@ def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
     price = np.full(n_nodes, np.inf)
     links = ChildLinks(*np.full((3, n_nodes), -1), np.zeros(n_nodes, dtype=np.int64))
     link_internal_children(parent, n_leaves, links)
-    stands_for = np.arange(n_nodes)  # union-find: a contracted node stands for its parent
-    items = np.arange(n_leaves, n_nodes + 15)  # the heap of all internal nodes but the root, and some room
+    # union-find: a contracted node stands for its parent
+    stands_for = np.arange(n_nodes)
+    # the heap of all internal nodes but the root, and some room
+    items = np.arange(n_leaves, n_nodes + 15)
     arrays = (weight, level, links, stands_for, keep, price, np.empty(len(items)), items)
     contract_until(parent, n_leaves, objective, n_internal, *arrays)
     return keep
@@ -317,7 +324,8 @@ def contract_until(
     while remaining > n_internal and length > 0:
         key, node, length = pop(keys, items, length)
         if not keep[node] or key != price[node]:
-            continue  # contracted already, or an entry from before a repricing
+            # contracted already, or an entry from before a repricing
+            continue
         above = current_parent(stands_for, parent[node])
         now = contraction_loss(objective, weight, level, node, above)
         if now > key:

@@ -267,7 +267,7 @@ def node_values(
     exits = kernels.exit_heights(
         tree.n_leaves, tree.child_offsets, tree.child_index, weight, height, weight >= min_size
     )
-    return size * above - exits
+    return np.asarray(size * above - exits)
 
 
 def _joins_inside(tree: Tree, is_eligible: Bools) -> Floats:

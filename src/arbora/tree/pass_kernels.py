@@ -9,7 +9,8 @@ from arbora._base.jit import inner, kernel
 # Problems that `find_order_problem` can report, with the node at which they were seen.
 ORDER_OK, PARENT_OUT_OF_RANGE, PARENT_IS_LEAF, PARENT_TOO_EARLY, SECOND_ROOT, CHILDLESS = range(6)
 
-LCA_BLOCK = 16  # leaves per block of the range-maximum index: memory of one int32 a leaf, scans of 2 blocks
+# Leaves per block of the range-maximum index: memory of one int32 per leaf, scans of 2 blocks.
+LCA_BLOCK = 16
 
 
 @kernel()
@@ -43,7 +44,8 @@ def count_leaves(parent, n_leaves):
     """Number of leaves below each node: int64[n_nodes]. O(n_nodes)."""
     size = np.zeros(parent.shape[0], dtype=np.int64)
     size[:n_leaves] = 1
-    for node in range(parent.shape[0] - 1):  # children come before parents: one pass
+    # children come before parents: one pass
+    for node in range(parent.shape[0] - 1):
         size[parent[node]] += size[node]
     return size
 
@@ -125,7 +127,8 @@ def join_neighbors(n_leaves, start, offsets, index):
     A parent's number exceeds its children's, so the LCA of two positions is the largest entry between them.
     """
     joined = np.empty(max(n_leaves - 1, 0), dtype=np.int32)
-    is_later = np.ones(len(index), dtype=np.bool_)  # children but the first: each begins where a sibling ends
+    # children but the first: each begins where a sibling ends
+    is_later = np.ones(len(index), dtype=np.bool_)
     is_later[offsets[:-1]] = False
     above = np.repeat(np.arange(n_leaves, n_leaves + len(offsets) - 1, dtype=np.int32), np.diff(offsets))
     joined[start[index[is_later]] - 1] = above[is_later]
@@ -174,7 +177,8 @@ def find_lca(start, size, joined, table, left, right):
         u, v = left[k], right[k]
         low = min(start[u], start[v])
         high = max(start[u] + size[u], start[v] + size[v]) - 1
-        best = max(u, v)  # one above the other (or the same): the range below lies inside its leaves
+        # one above the other (or the same): the range below lies inside its leaves
+        best = max(u, v)
         if u != v and high > low:
             best = max(best, np.int64(range_maximum(joined, table, low, high)))
         found[k] = best
@@ -199,7 +203,8 @@ def sort_children_first(parent, n_leaves):
         queue[tail] = leaf
         tail += 1
     for node in range(n_leaves, n_nodes):
-        if waiting[node] == 0:  # an internal node without children: reported by find_order_problem
+        # an internal node without children: reported by find_order_problem
+        if waiting[node] == 0:
             queue[tail] = node
             tail += 1
     next_number = n_leaves

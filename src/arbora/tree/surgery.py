@@ -49,7 +49,8 @@ def keep_internal(tree: Tree, keep: np.ndarray, leaves: Ints | None = None) -> T
     leaves = np.arange(tree.n_leaves) if leaves is None else leaves
     inner = tree.n_leaves + np.flatnonzero(keep[tree.n_leaves :])
     source = np.concatenate([leaves, inner])
-    number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)  # the last entry answers for "no parent", -1
+    # the last entry answers for "no parent", -1
+    number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)
     number[source] = np.arange(len(source))
     above = kernels.keep_nodes(tree.parent, keep)[source]
     return rebuilt(tree, number[above], len(leaves), source, order=_drawn_order(tree, leaves, number))
@@ -75,7 +76,8 @@ def subtree(tree: Tree, node: int) -> Tree:
     leaves = np.sort(tree.leaves(node))
     start = tree.leaf_start
     keep = (start >= start[node]) & (start < start[node] + tree.sizes[node])
-    keep[node + 1 :] = False  # a unary node above has the same leaves, but a larger number
+    # a unary node above has the same leaves, but a larger number
+    keep[node + 1 :] = False
     return keep_internal(tree, keep, leaves)
 
 

@@ -185,7 +185,7 @@ def heights_of_lengths(parent: Ints, n_leaves: int, length: Floats) -> Floats | 
         equal: Floats = longest
         return equal
     distance: Floats = kernels.measure_from_root(parent, length)
-    return distance[:n_leaves].max() - distance
+    return np.asarray(distance[:n_leaves].max() - distance)
 
 
 def write(tree: Tree, *, lengths: bool | None = None, support: bool = False) -> str:
