@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 from sklearn.cluster import AgglomerativeClustering, KMeans
-from trees import binary_trees, random_tree, trees
+from trees import binary_trees, leaf_sets, random_tree, trees
 
 from arbora import Tree
 from arbora.errors import TreeError
+from arbora.tree._build import leaves_first
 
 METHODS = ["single", "complete", "average", "weighted", "centroid", "median", "ward"]
 
@@ -155,3 +156,16 @@ def test_scikit_learns_children_become_a_tree_with_heights():
 def test_models_without_a_tree_are_refused():
     with pytest.raises(TypeError, match="children_"):
         Tree.from_sklearn(KMeans(2))
+
+
+@given(trees(max_leaves=12, unary=0.2), st.randoms(use_true_random=False))
+def test_nodes_listed_parents_first_become_a_tree(tree, random):
+    listed = list(range(tree.root, -1, -1))
+    above = [tree.root - tree.parent[node] if tree.parent[node] >= 0 else -1 for node in listed]
+    is_leaf = np.array([node < tree.n_leaves for node in listed])
+    order, parent = leaves_first(above, is_leaf)
+    back = Tree(parent, tree.n_leaves)
+    numbers = [listed[k] for k in order]
+    assert {frozenset(numbers[leaf] for leaf in below) for below in leaf_sets(back)} == {
+        frozenset(below) for below in leaf_sets(tree)
+    }

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.cluster.hierarchy as sch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from trees import binary_trees, clusters, leaf_sets, random_tree, trees
@@ -166,8 +166,11 @@ def test_levels_are_the_cuts_before_the_largest_gaps():
 
 @given(trees(max_leaves=10, heights=True), st.integers(1, 4))
 def test_levels_have_the_largest_gaps_of_all_cuts(tree, max_levels):
+    # a tree of complete levels has those proposed
+    assume(tree.is_binary or np.ptp(tree.depths[: tree.n_leaves]) > 0)
     heights = np.sort(tree.height[tree.n_leaves :])[::-1]
-    steps = heights[:-1] - heights[1:]  # random heights: no ties
+    # random heights: no ties
+    steps = heights[:-1] - heights[1:]
     found = tree.levels(max_levels)
     assert sorted((level.gap for level in found), reverse=True) == pytest.approx(
         np.sort(steps)[::-1][:max_levels].tolist()
@@ -308,3 +311,20 @@ def test_nodes_cannot_come_from_a_binarized_tree():
             call(2, exact="binarize")
     with pytest.raises(ValueError, match="exact must be one of"):
         tree.cut(2, exact="close")
+
+
+def test_the_levels_of_a_taxonomy_are_those_it_was_made_with():
+    tree = random_tree(60, np.random.default_rng(0))
+    topics = tree.taxonomy([3, 9, 20])
+    assert [level.n_clusters for level in topics.levels(5)] == [3, 9, 20]
+    for level in topics.levels(5):
+        assert all(topics.depths[level.nodes] == topics.depths[level.nodes[0]])
+        assert level.gap >= 0 and np.isnan(level.stability)
+    assert [level.n_clusters for level in topics.levels(5, max_clusters=10)] == [3, 9]
+    assert len(topics.levels(1)) == 1
+    certain = topics.replace(support=np.linspace(0, 1, topics.n_nodes)).levels(3)
+    assert all(0 <= level.stability <= 1 for level in certain)
+
+
+def test_a_star_has_no_level():
+    assert Tree.from_newick("(a,b,c);").levels() == []

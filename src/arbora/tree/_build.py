@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora._base.types import Floats, Ints
+from arbora._base.types import Bools, Floats, Ints
 from arbora.errors import TreeError
 from arbora.tree import pass_kernels as kernels
 from arbora.tree._arrays import as_ints
@@ -45,6 +45,18 @@ def from_parents(
     renumbered = np.where(above >= 0, number[above], -1)
     moved = {key: _moved(values, old_of_new, key) for key, values in per_node.items()}
     return Tree(renumbered, n_leaves, **moved)
+
+
+def leaves_first(above: Sequence[int], is_leaf: Bools) -> tuple[Ints, Ints]:
+    """Nodes listed parents first, put into a tree's order: which node is where, and the parent array.
+
+    Leaves come in the order listed, then internal nodes from the end of the list, so that children come first.
+    """
+    order = np.concatenate([np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)[::-1]])
+    # the last entry answers for the root's parent, -1
+    number = np.full(len(order) + 1, -1, dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return order, number[np.asarray(above, dtype=np.int64)[order]]
 
 
 def _moved(values: Any, old_of_new: Ints, key: str) -> Any:

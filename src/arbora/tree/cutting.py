@@ -221,6 +221,9 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
     (one cluster, every leaf its own) and cuts between equal heights are never proposed, so fewer than
     `max_levels` can come back.
 
+    A tree of complete levels, as `taxonomy` makes it (all leaves equally deep, not binary), has its own levels
+    proposed instead; their gaps count from the lowest node that is split to the highest that is not.
+
     Examples
     --------
     >>> from arbora import Tree
@@ -231,6 +234,8 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
     """
     check_whole(max_levels, "max_levels")
     most = tree.n_leaves - 1 if max_clusters is None else check_count(tree, "max_clusters", max_clusters)
+    if not tree.is_binary and np.ptp(tree.depths[: tree.n_leaves]) == 0:
+        return _levels_by_depth(tree, max_levels, most)
     order = split_order(tree)
     gaps = order.height[:-2] - order.height[1:-1] if len(order.height) > 2 else np.empty(0)
     n_clusters = order.n_clusters[1 : 1 + len(gaps)]
@@ -244,6 +249,25 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
         labels, nodes = clusters(tree, is_split)
         found.append(Level(len(nodes), labels, nodes, float(gaps[k]), float(stability[k])))
     return found
+
+
+def _levels_by_depth(tree: Tree, max_levels: int, max_clusters: int) -> list[Level]:
+    """The levels of a tree whose leaves are all equally deep; of too many, those with the largest gaps."""
+    height = joining_heights(tree)
+    found = []
+    for depth in range(1, int(tree.depths[0])):
+        is_split = tree.depths < depth
+        labels, nodes = clusters(tree, is_split)
+        if not 2 <= len(nodes) <= max_clusters or (found and len(nodes) == found[-1].n_clusters):
+            continue
+        gap = max(float(height[is_split].min() - height[nodes].max()), 0.0)
+        supports = np.empty(0) if tree.support is None else tree.support[nodes]
+        known = supports[~np.isnan(supports)]
+        found.append(
+            Level(len(nodes), labels, nodes, gap, float(known.mean()) if len(known) else float("nan"))
+        )
+    chosen = sorted(range(len(found)), key=lambda k: (-found[k].gap, k))[:max_levels]
+    return [found[k] for k in sorted(chosen)]
 
 
 def _mean_supports(tree: Tree, order: SplitOrder) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arbora.errors import FormatError
+from arbora.tree._build import leaves_first
 from arbora.tree._tree import Tree
 
 _FORMAT, _VERSION = "arbora.tree", 1
@@ -121,23 +122,20 @@ def from_nested(content: Mapping[str, Any]) -> Tree:
     above: list[int] = []
     stack: list[tuple[Any, int]] = [(content, -1)]
     while stack:
-        item, parent = stack.pop()
+        item, parent_of_item = stack.pop()
         if not isinstance(item, Mapping):
             raise FormatError(f"Every node must be an object. Got {item!r:.60}.")
         objects.append(item)
-        above.append(parent)
+        above.append(parent_of_item)
         stack.extend((child, len(objects) - 1) for child in reversed(item.get("children") or ()))
     is_leaf = np.array([not item.get("children") for item in objects])
-    # leaves as they appear, internal nodes from the end: children before parents
-    order = np.concatenate([np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)[::-1]])
-    number = np.full(len(objects) + 1, -1, dtype=np.int64)
-    number[order] = np.arange(len(objects))
+    order, parent = leaves_first(above, is_leaf)
     height = [objects[k].get("height") for k in order]
     support = [objects[k].get("support") for k in order]
     names = [objects[k].get("name") for k in order]
     try:
         return Tree(
-            number[np.array(above)[order]],
+            parent,
             int(is_leaf.sum()),
             height=None if None in height else height,
             support=None

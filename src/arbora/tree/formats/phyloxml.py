@@ -10,6 +10,7 @@ import numpy as np
 
 from arbora._base.optional import require
 from arbora.errors import FormatError
+from arbora.tree._build import leaves_first
 from arbora.tree._tree import Tree
 from arbora.tree.formats import newick
 
@@ -48,12 +49,8 @@ def _tree(phylogeny: Any) -> Tree:
         clades.append(clade)
         above.append(parent)
         stack.extend((child, len(clades) - 1) for child in reversed(clade.clades))
-    # parents come before children here; leaves first, then internal nodes from the end
     is_leaf = np.array([not clade.clades for clade in clades])
-    order = np.concatenate([np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)[::-1]])
-    number = np.full(len(clades) + 1, -1, dtype=np.int64)
-    number[order] = np.arange(len(clades))
-    parent_of = number[np.array(above)[order]]
+    order, parent_of = leaves_first(above, is_leaf)
     n_leaves = int(is_leaf.sum())
     length = np.array([np.nan if clades[k].branch_length is None else clades[k].branch_length for k in order])
     support = np.array([_confidence(clades[k]) for k in order])
