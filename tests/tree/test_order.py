@@ -103,7 +103,7 @@ def test_siblings_stand_by_size(tree):
         ("optimal", np.zeros((4, 2)), "shape"),
         ("optimal", [[0.0], [np.nan], [1.0]], "finite"),
         ("optimal", Similarity(np.ones((4, 4))), "4 points"),
-        ([1, 2], None, "one weight a leaf"),
+        ([1, 2], None, "one weight per leaf"),
         ([1, 2, np.inf], None, "finite"),
         (["a", "b", "c"], None, "finite numbers"),
     ],

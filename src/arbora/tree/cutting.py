@@ -254,7 +254,7 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
 def _levels_by_depth(tree: Tree, max_levels: int, max_clusters: int) -> list[Level]:
     """The levels of a tree whose leaves are all equally deep; of too many, those with the largest gaps."""
     height = joining_heights(tree)
-    found = []
+    found: list[Level] = []
     for depth in range(1, int(tree.depths[0])):
         is_split = tree.depths < depth
         labels, nodes = clusters(tree, is_split)
