@@ -17,7 +17,7 @@ model = LogisticRegression(C=0.01, max_iter=2000).fit(X[::2] / 16, y[::2])
 logits = ab.logits.from_estimator(model, X[1::2] / 16)
 
 # %%
-# The tree needs nothing but the logits; bootstrap tells which splits to trust.
+# The tree needs nothing but the logits; bootstrap says which splits to trust.
 
 l2h = ab.L2H(class_names=[f"digit {k}" for k in range(10)], random_state=0).fit(logits)
 l2h.tree_.plot("circular", n_clusters=4, support=True)
@@ -33,6 +33,18 @@ for level in l2h.levels():
 # New points get a cluster at any level, and a probability for every node.
 
 print(l2h.predict(logits[:5], n_clusters=4), l2h.transform(logits[:5]).shape)
+
+# %%
+# Asked to be sure, it answers with a class where it is and with a group where it is not. What that costs and gains,
+# beside a classifier that may only abstain:
+
+curve = ab.logits.risk_coverage(l2h, logits, y[1::2])
+plt.plot(curve.coverage, curve.risk, label="deepest node that is sure enough")
+plt.plot(curve.flat_coverage, curve.flat_risk, label="class or no answer")
+plt.xlabel("coverage")
+plt.ylabel("risk")
+plt.legend()
+plt.show()
 
 # %%
 # The report reads the classifier: what it confuses, and whether its probabilities can be trusted.

@@ -75,6 +75,7 @@ def clustered_logits(n_points, n_classes, seed, dtype=np.float64, all_classes=Tr
     own = rng.permutation(np.arange(n_points) % n_classes)
     points = center[own] + 0.4 * rng.normal(size=(n_points, 3))
     logits = -((points[:, None] - center) ** 2).sum(axis=-1) * rng.uniform(0.5, 4)
-    if all_classes:  # one sure point a class, so that none is empty
+    # one sure point per class, so that none is empty
+    if all_classes:
         logits[:n_classes][np.diag_indices(n_classes)] += 10
     return logits.astype(dtype)

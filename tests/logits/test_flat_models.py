@@ -92,7 +92,7 @@ def test_entropy_keeps_clusters_from_emptying():
     assert used[1] == 5 and used[0] <= used[1]
 
 
-def test_cold_start_trains_classifiers_afresh():
+def test_cold_start_trains_new_classifiers_at_every_step():
     model = ab.TURTLE(5, warm_start_inner=False, inner_steps=30, **TURTLE).fit(BLOBS)
     assert ab.metrics.clustering_accuracy(CLASSES, model.labels_) > 0.6
 

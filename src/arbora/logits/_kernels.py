@@ -267,7 +267,7 @@ def weigh_rest(row, bits, mode):
 def scan_rows(
     rows, code, mode, sharpness, start, stop, row, bits, assigned, confidence, second, second_confidence
 ):
-    """First look at rows start..stop-1: class, its probability, and both again without that class.
+    """First reading of rows start..stop-1: class, its probability, and both again without that class.
 
     The softmax is taken relative to the runner-up: everything but the winner is summed directly, so a winner at
     0.99999999 costs the others no digits. Returns (problem, row of the problem).

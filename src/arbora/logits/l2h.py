@@ -51,7 +51,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     Parameters
     ----------
     n_clusters : int or None, default=2
-        Clusters of `labels_`, and of `predict` unless it is told otherwise. None: the classes themselves.
+        Clusters of `labels_`, and of `predict` unless it is given another number. None: the classes themselves.
     aggregation : {"sum_of_means", "sum", "mean_of_means"} or callable, default="sum_of_means"
         How the probabilities of a group's points become its score (table 7 of the paper). A function gets a list
         with one array of probabilities per class of the group that has points, and returns a number.
@@ -63,8 +63,8 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         Logits are divided by it, probabilities raised to its inverse, which is the same; see
         `arbora.logits.fit_temperature`.
     class_names : sequence of str, optional
-        Names of the classes; by default the column names of the input, if it has any. Equal names are told apart by
-        their column number.
+        Names of the classes; by default the column names of the input, if it has any. Equal names get their
+        column number appended.
     refine : bool or dict, default=True
         Improve the tree of Algorithm 1: subtrees move until Dasgupta's cost is lowest on a graph of the classes
         weighted by the exponential of their mean logits for each other's points. Reads every point once more and
