@@ -127,7 +127,10 @@ def from_nested(content: Mapping[str, Any]) -> Tree:
             raise FormatError(f"Every node must be an object. Got {item!r:.60}.")
         objects.append(item)
         above.append(parent_of_item)
-        stack.extend((child, len(objects) - 1) for child in reversed(item.get("children") or ()))
+        children = item.get("children") or []
+        if not isinstance(children, list):
+            raise FormatError(f"'children' must be a list of objects. Got {children!r:.60}.")
+        stack.extend((child, len(objects) - 1) for child in reversed(children))
     is_leaf = np.array([not item.get("children") for item in objects])
     order, parent = leaves_first(above, is_leaf)
     height = [objects[k].get("height") for k in order]

@@ -27,7 +27,8 @@ _PROBLEMS = {
 }
 # Many readers turn an underscore outside quotes into a blank.
 _NEEDS_QUOTES = re.compile(r"[\s()\[\]{},:;'\"_=]")
-_STATEMENT = re.compile(r"(?:'(?:[^']|'')*'|\[[^\]]*\]|[^;'\[])*+;")
+# Possessive throughout: text without an end is given up after one pass.
+_STATEMENT = re.compile(r"(?:[^;'\[]++|'(?:[^']|'')*+'|\[[^\]]*+\])*+;")
 # Leaves whose depths agree to this share of the deepest count as equally deep.
 _SAME_DEPTH = 1e-9
 
@@ -95,9 +96,7 @@ def read_all(text: str) -> list[Tree]:
 def statements(text: str) -> list[str]:
     """The parts of a text that end with a semicolon outside quotes and comments, without it."""
     found, end = [], 0
-    for match in _STATEMENT.finditer(text):
-        if match.start() != end:
-            break
+    while match := _STATEMENT.match(text, end):
         end = match.end()
         found.append(match.group()[:-1])
     if text[end:].strip():

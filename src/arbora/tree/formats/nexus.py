@@ -12,8 +12,9 @@ from arbora.errors import FormatError
 from arbora.tree._tree import Tree
 from arbora.tree.formats import newick
 
-_COMMENT = re.compile(r"\[[^\]]*\]")
-_WORD = re.compile(r"'(?:[^']|'')*'|[^\s,]+")
+_COMMENT = re.compile(r"\[[^\]]*+\]")
+_COMMAND = re.compile(r"(?:\s|\[[^\]]*+\])*+([A-Za-z]+)\s*")
+_WORD = re.compile(r"'(?:[^']|'')*+'|[^\s,]+")
 
 
 def read(text: str, *, support: newick.Support = False) -> dict[str, Tree]:
@@ -35,20 +36,21 @@ def read(text: str, *, support: newick.Support = False) -> dict[str, Tree]:
     translation: dict[str, str] = {}
     block = ""
     for command in newick.statements(stripped[6:]):
-        bare = _COMMENT.sub(" ", command).strip()
-        word, _, rest = bare.partition(" ") if " " in bare else (bare, "", "")
-        word = re.split(r"\s", word, maxsplit=1)[0].lower()
+        start = _COMMAND.match(command)
+        word, rest = (start[1].lower(), command[start.end() :]) if start else ("", "")
         if word == "begin":
-            block, translation = rest.strip().lower(), {}
+            block, translation = _COMMENT.sub(" ", rest).strip().lower(), {}
         elif word in ("end", "endblock"):
             block = ""
         elif block == "trees" and word == "translate":
-            translation = _translation(bare[len("translate") :])
+            translation = _translation(_COMMENT.sub(" ", rest))
         elif block == "trees" and word in ("tree", "utree"):
-            name, tree = _named_tree(command, support, translation)
+            name, tree = _named_tree(rest, support, translation)
             if name in found:
                 raise FormatError(f"Not a Nexus file: two trees are called {name!r}.")
             found[name] = tree
+    if block:
+        raise FormatError(f"The Nexus file is cut short: its block {block!r} does not end with 'end;'.")
     if not found:
         raise FormatError("The Nexus file has no tree: no 'tree' command in a 'begin trees' block.")
     return found
@@ -57,8 +59,8 @@ def read(text: str, *, support: newick.Support = False) -> dict[str, Tree]:
 def _named_tree(command: str, support: newick.Support, translation: Mapping[str, str]) -> tuple[str, Tree]:
     head, equals, text = command.partition("=")
     words = _WORD.findall(_COMMENT.sub(" ", head))
-    if not equals or len(words) < 2:
-        raise FormatError(f"Not a Nexus file: a tree is written 'tree name = (...)'. Got {command[:60]!r}.")
+    if not equals or not words:
+        raise FormatError(f"Not a Nexus file: a tree is written 'tree name = (...)'. Got {head[:60]!r}.")
     tree = newick.read(text.strip() + ";", support=support)
     if translation and tree.name is not None:
         names = [translation.get(name, name) for name in tree.name[: tree.n_leaves]]
