@@ -136,7 +136,122 @@ def test_predict_refuses_other_columns(files, tmp_path):
     done = run(
         "predict", files / "t.npz", tmp_path / "new.csv", "--data", files / "iris.csv", "-k", 3, code=UNUSABLE
     )
-    assert "features" in done.err
+    assert "--features" in done.err
+
+
+def test_new_points_take_the_scale_of_the_data_they_are_compared_with(files, tmp_path):
+    lines = (files / "iris.csv").read_text().splitlines()
+    (tmp_path / "new.csv").write_text("\n".join([lines[0], *lines[1:4]]) + "\n")
+    common = (
+        "--data",
+        files / "iris.csv",
+        "-k",
+        3,
+        "--drop",
+        "species",
+        "--scale",
+        "standard",
+        "--metric",
+        "euclidean",
+    )
+    run(
+        "fit",
+        files / "iris.csv",
+        "--drop",
+        "species",
+        "--scale",
+        "standard",
+        "-m",
+        "ward",
+        "--out",
+        tmp_path / "t.npz",
+        "-q",
+    )
+    few = json.loads(run("predict", tmp_path / "t.npz", tmp_path / "new.csv", *common, "--json").out)[
+        "labels"
+    ]
+    all_of_them = json.loads(run("predict", tmp_path / "t.npz", files / "iris.csv", *common, "--json").out)[
+        "labels"
+    ]
+    assert few == all_of_them[:3]
+
+
+def test_a_saved_model_predicts_without_its_data(files, tmp_path):
+    run(
+        "fit",
+        files / "iris.csv",
+        "--drop",
+        "species",
+        "--model",
+        tmp_path / "m.npz",
+        "--out",
+        tmp_path / "t.npz",
+        "-q",
+    )
+    done = run(
+        "predict",
+        tmp_path / "m.npz",
+        files / "iris.csv",
+        "--drop",
+        "species",
+        "-k",
+        3,
+        "--out",
+        tmp_path / "c.csv",
+    )
+    assert "wrote" in done.out
+    clusters = [int(line.rsplit(",", 1)[1]) for line in (tmp_path / "c.csv").read_text().splitlines()[1:]]
+    assert np.mean(np.array(clusters) == Tree.load(tmp_path / "t.npz").cut(n_clusters=3)) > 0.9
+    assert (
+        "--data"
+        in run("predict", tmp_path / "m.npz", files / "iris.csv", "--scale", "robust", code=USAGE).err
+    )
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.nex", "t.xml", "t.nwk", "t.graphml", "t.npz"])
+def test_a_converted_tree_is_read_back(files, tmp_path, name):
+    run("convert", files / "t.npz", tmp_path / name)
+    run("convert", tmp_path / name, tmp_path / "back.npz")
+    assert Tree.load(tmp_path / "back.npz").same_topology(Tree.load(files / "t.npz"))
+    assert json.loads(run("info", tmp_path / name, "--json").out)["kind"] == "tree"
+
+
+def test_trees_are_printed_as_text_and_for_d3(tmp_path):
+    (tmp_path / "t.nwk").write_text("((a,b)pair,c)all;")
+    assert run("convert", tmp_path / "t.nwk", "-", "--to", "text").out.splitlines()[0].startswith("all")
+    nested = json.loads(run("convert", tmp_path / "t.nwk", "-", "--to", "d3").out)
+    assert [child["name"] for child in nested["children"]] == ["pair", "c"]
+    assert json.loads(run("info", "-", "--json", stdin=json.dumps(nested)).out)["points"] == 3
+
+
+def test_a_file_of_several_trees_is_refused(tmp_path):
+    Tree.save_all([Tree.from_newick("((a,b),c);"), Tree.from_newick("(a,(b,c));")], tmp_path / "t.nex")
+    assert "2 trees" in run("cut", tmp_path / "t.nex", "-k", 2, code=UNREADABLE).err
+
+
+def test_small_branches_join_the_nearest_cluster_where_a_least_size_is_asked_for(tmp_path):
+    (tmp_path / "t.nwk").write_text("(((((a,b),(c,d)),e),f),g);")
+    sizes = json.loads(run("cut", tmp_path / "t.nwk", "-k", 2, "--min-size", 2, "--json").out)["sizes"]
+    assert sorted(sizes) == [2, 5]
+    levels = json.loads(run("taxonomy", tmp_path / "t.nwk", "-k", "2,3", "--min-size", 1, "--json").out)[
+        "levels"
+    ]
+    assert [len(level["sizes"]) for level in levels] == [2, 3]
+    assert all(sum(level["sizes"]) == 7 for level in levels)
+
+
+def test_report_reads_logits_with_the_names_of_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 200)
+    near = np.array([[4, 2, 0, 0], [2, 4, 0, 1], [0, 0, 4, 2], [0, 1, 2, 4]])
+    names = ["cat", "dog", "car", "bus"]
+    np.savez(tmp_path / "logits.npz", logits=near[y] + rng.normal(size=(200, 4)), y=y, class_names=names)
+    (tmp_path / "kinds.csv").write_text("cat,pet\ndog,pet\ncar,vehicle\nbus,vehicle\n")
+    done = run(
+        "report", tmp_path / "logits.npz", "--taxonomy", tmp_path / "kinds.csv", "--html", tmp_path / "r.html"
+    )
+    assert "cat" in done.out and "vehicle" in done.out
+    assert (tmp_path / "r.html").stat().st_size > 10_000
 
 
 def test_errors_are_json_where_json_was_asked_for(files):

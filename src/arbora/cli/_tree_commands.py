@@ -166,8 +166,17 @@ def cut(
         int | None, typer.Option("--max-size", min=1, help="Largest size that a cluster may have.")
     ] = None,
     min_size: Annotated[
-        int | None, typer.Option("--min-size", min=1, help="Smallest size that a cluster may have.")
+        int | None,
+        typer.Option(
+            "--min-size",
+            min=1,
+            help="Smallest size of a cluster; with -k, smaller branches join the nearest cluster.",
+        ),
     ] = None,
+    by: Annotated[
+        str,
+        typer.Option("--by", help="What the cut into -k clusters is best at: height, density or balance."),
+    ] = "height",
     out: TableFile = None,
     into: Annotated[
         str | None,
@@ -182,7 +191,7 @@ def cut(
     """Flat clusters of a tree, by exactly one criterion; several levels at once with -k 3,5,10."""
     from arbora.cli.cut import CutTask, run_cut
 
-    run_cut(CutTask(tree, clusters, height, max_size, min_size, out, into), reading, console)
+    run_cut(CutTask(tree, clusters, height, max_size, min_size, by, out, into), reading, console)
 
 
 @command(o.reading_tree)
@@ -194,6 +203,15 @@ def taxonomy(
             "--clusters", "-k", help="Number of groups on each level, as in 5,20,80.", show_default=False
         ),
     ],
+    min_size: Annotated[
+        int | None,
+        typer.Option(
+            "--min-size", min=1, help="Smaller branches join the nearest group; chosen by arbora by default."
+        ),
+    ] = None,
+    by: Annotated[
+        str, typer.Option("--by", help="What the levels are best at: height, density or balance.")
+    ] = "height",
     out: o.OutFile = None,
     *,
     reading: o.ReadingTree,
@@ -202,7 +220,7 @@ def taxonomy(
     """Reduce a tree to a few levels with the numbers of groups you ask for."""
     from arbora.cli.taxonomy import run_taxonomy
 
-    run_taxonomy(tree, clusters, out, reading, console)
+    run_taxonomy(tree, clusters, min_size, by, out, reading, console)
 
 
 @command(o.reading)

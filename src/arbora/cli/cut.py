@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.cli._console import Console
-from arbora.cli._exit import WrongOption
+from arbora.cli._exit import WrongOption, check_option
 from arbora.cli._options import ReadingTree
 from arbora.cli._run import read_tree_file
 from arbora.cli.tables_out import SUFFIXES, as_text, check_table, write_obs, write_table
 from arbora.cli.writing import check_writable
 from arbora.tree import Tree
+
+OBJECTIVES = ("height", "density", "balance")
 
 
 @dataclass(frozen=True)
@@ -27,19 +29,26 @@ class CutTask:
     height: float | None
     max_size: int | None
     min_size: int | None
+    by: str
     out: Path | None
     into: str | None
 
     def criteria(self) -> list[dict[str, Any]]:
         """Arguments of `Tree.cut`, one per level."""
+        check_option("--by", self.by, OBJECTIVES)
         single: dict[str, Any] = {"height": self.height, "max_size": self.max_size, "min_size": self.min_size}
-        given: list[dict[str, Any]] = [{name: value} for name, value in single.items() if value is not None]
-        if self.clusters is not None:
-            given.append({"n_clusters": numbers(self.clusters)})
-        if len(given) != 1:
-            raise WrongOption("Give exactly one of --clusters, --height, --max-size, --min-size.")
-        levels = given[0].get("n_clusters")
-        return given if levels is None else [{"n_clusters": level} for level in levels]
+        given: dict[str, Any] = {name: value for name, value in single.items() if value is not None}
+        if self.clusters is None:
+            if len(given) != 1:
+                raise WrongOption("Give exactly one of --clusters, --height, --max-size, --min-size.")
+            if self.by != "height":
+                raise WrongOption("--by needs --clusters.")
+            return [given]
+        if set(given) - {"min_size"}:
+            raise WrongOption(
+                "Give exactly one of --clusters, --height, --max-size; --min-size goes with --clusters."
+            )
+        return [{"n_clusters": level, "by": self.by, **given} for level in numbers(self.clusters)]
 
 
 def numbers(text: str) -> list[int]:

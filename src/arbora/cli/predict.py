@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption
@@ -16,6 +17,7 @@ from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset, re
 from arbora.cli.methods import chosen_metric
 from arbora.cli.tables_out import as_text, check_table, write_table
 from arbora.cli.writing import check_writable
+from arbora.errors import FormatError
 from arbora.reading import Dataset
 
 
@@ -36,11 +38,10 @@ def run_predict(task: PredictTask, reading: Reading, running: Running, console: 
     limit_threads(running)
     check_writable(task.out)
     check_table(task.out)
-    new = read_dataset(task.new, reading, console)
-    if new.kind != "vectors":
-        raise Unusable(f"New points must be vectors. {task.new} holds a {new.kind}.")
-    new.check_usable()
-    labels = _by_model(task, new) if task.source is None else _by_tree(task, new, reading, running, console)
+    if task.source is None:
+        new, labels = _by_model(task, reading, console)
+    else:
+        new, labels = _by_tree(task, reading, running, console)
     columns: dict[str, Any] = {
         "point": list(range(new.n_points)),
         "name": new.names or [str(row) for row in range(new.n_points)],
@@ -56,35 +57,62 @@ def run_predict(task: PredictTask, reading: Reading, running: Running, console: 
     )
 
 
-def _by_model(task: PredictTask, new: Dataset) -> Any:
+def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Dataset, NDArray[np.int64]]:
     from arbora import TreeClustering
-    from arbora.errors import FormatError
 
     if task.metric is not None:
         raise WrongOption("--metric needs --data; a model knows its own.")
+    if reading.scale != "none":
+        raise WrongOption(
+            "--scale needs --data: new points take the scale of the data, which a model does not hold."
+        )
     try:
         model = TreeClustering.load(task.model)
     except FormatError as error:
         raise FormatError(
             f"{task.model} is not a model that arbora fit --model wrote. With a tree, give its --data as well."
         ) from error
-    return model.predict(new.values, n_clusters=task.clusters)
+    except OSError as error:
+        raise FormatError(f"{task.model} cannot be read: {error.strerror}.") from error
+    new = _new_points(task, reading, console)
+    return new, model.predict(new.values, n_clusters=task.clusters)
 
 
-def _by_tree(task: PredictTask, new: Dataset, reading: Reading, running: Running, console: Console) -> Any:
+def _by_tree(
+    task: PredictTask, reading: Reading, running: Running, console: Console
+) -> tuple[Dataset, NDArray[np.int64]]:
     from arbora import predict
 
     if task.clusters is None:
         raise WrongOption("--clusters is needed with a tree.")
-    data = read_dataset(str(task.source), reading, console)
-    if data.kind != "vectors" or data.values.shape[1] != new.values.shape[1]:
+    data = read_dataset(str(task.source), replace(reading, scale="none"), console)
+    if data.kind != "vectors":
+        raise Unusable(f"--data must hold vectors. {task.source} holds a {data.kind}.")
+    # new points have the features of the data; what else the file holds does not matter
+    columns = None if data.feature_names is None else _quoted(data.feature_names)
+    new = _new_points(
+        task, replace(reading, features=columns, label_column=None, drop=None, scale="none"), console
+    )
+    if data.values.shape[1] != new.values.shape[1]:
         raise Unusable(
-            f"New points need the features of the data: {task.new} has {new.values.shape[1]}, "
-            f"{task.source} {data.values.shape[1]}."
+            f"New points need the {data.values.shape[1]} features of {task.source}. "
+            f"{task.new} has {new.values.shape[1]}."
         )
-    if data.feature_names != new.feature_names and None not in (data.feature_names, new.feature_names):
-        raise Unusable(f"The columns of {task.new} differ from those of {task.source}.")
+    new, data = new.with_scale(reading.scale, like=data), data.with_scale(reading.scale)
     metric = chosen_metric("auto", task.metric, data.kind)
     tree = matched(read_tree_file(task.model, reading), data)
     similarity = neighbor_graph(Run(data, "predict", metric, running, console))
-    return predict(tree, similarity, np.asarray(new), n_clusters=task.clusters, n_jobs=running.threads)
+    labels = predict(tree, similarity, np.asarray(new), n_clusters=task.clusters, n_jobs=running.threads)
+    return new, np.asarray(labels)
+
+
+def _quoted(names: list[str]) -> str | None:
+    """Names of columns as one option; None where a comma in a name would part it."""
+    return None if any("," in name for name in names) else ",".join(names)
+
+
+def _new_points(task: PredictTask, reading: Reading, console: Console) -> Dataset:
+    new = read_dataset(task.new, reading, console)
+    if new.kind != "vectors":
+        raise Unusable(f"New points must be vectors. {task.new} holds a {new.kind}.")
+    return new

@@ -39,16 +39,13 @@ def run_report(
     data = read_dataset(source, reading, console)
     if data.kind != "vectors":
         raise Unusable(f"{source} must hold logits, one column per class. It holds a {data.kind}.")
-    if data.y is None:
-        raise Unusable(f"{source} has no true classes. Name their column or array with --label-column.")
-    data.check_usable()
     logits, n_classes = np.asarray(data), data.values.shape[1]
     names = data.feature_names or [str(k) for k in range(n_classes)]
     with console.stage("tree of the classes"):
         model = L2H(class_names=names, random_state=running.seed, n_jobs=running.threads, **chosen).fit(
             logits
         )
-    y = class_numbers(data.y, names, source)
+    y = None if data.y is None else class_numbers(data.y, names, source)
     with console.stage("report"):
         report = class_report(model, logits, y, taxonomy=superclass)
     console.say(str(report))

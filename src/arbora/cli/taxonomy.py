@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.cli._console import Console
+from arbora.cli._exit import check_option
 from arbora.cli._options import ReadingTree
 from arbora.cli._run import read_tree_file
 from arbora.cli._tables import columns
-from arbora.cli.cut import numbers
+from arbora.cli.cut import OBJECTIVES, numbers
 from arbora.cli.pages import tree_facts
 from arbora.cli.writing import check_writable, tree_format, write_tree
+from arbora.tree import Tree
 
 
 def run_taxonomy(
-    source: str, clusters: str, out: Path | None, reading: ReadingTree, console: Console
+    source: str,
+    clusters: str,
+    min_size: int | None,
+    by: str,
+    out: Path | None,
+    reading: ReadingTree,
+    console: Console,
 ) -> None:
     """A tree of a few levels, and how large its groups are."""
     console.give_way_to(out)
     levels = numbers(clusters)
+    check_option("--by", by, OBJECTIVES)
     check_writable(out)
     if out is not None:
         tree_format(str(out))
     tree = read_tree_file(source, reading, own_format=True)
-    reduced = tree.taxonomy(levels)
-    sizes = {level: np.bincount(tree.cut(n_clusters=level)) for level in levels}
+    reduced = tree.taxonomy(levels, min_size="auto" if min_size is None else min_size, by=cast(Any, by))
+    sizes = {level: np.bincount(labels) for level, labels in zip(sorted(levels), level_labels(reduced))}
     rows = [
         [f"{level:,}", int(size.min()), int(np.median(size)), int(size.max())]
         for level, size in sizes.items()
@@ -43,3 +54,14 @@ def run_taxonomy(
             "written": [] if out is None else [str(out)],
         }
     )
+
+
+def level_labels(tree: Tree) -> list[NDArray[np.int64]]:
+    """Group of each leaf on each level of a taxonomy, from the top; every leaf lies equally deep."""
+    place = np.arange(tree.n_leaves)
+    above = []
+    while tree.parent[place[0]] != -1:
+        place = tree.parent[place]
+        if tree.parent[place[0]] != -1:
+            above.append(np.unique(place, return_inverse=True)[1])
+    return above[::-1]

@@ -17,6 +17,7 @@ from arbora._base.files import write_whole
 from arbora.cli._console import plain
 from arbora.cli._exit import Unwritable, WrongOption
 from arbora.tree import Tree
+from arbora.tree.formats import nexus, phyloxml
 
 _SUFFIXES = {
     ".npz": "npz", ".nwk": "newick", ".newick": "newick", ".tree": "newick", ".tre": "newick", ".npy": "linkage",
@@ -150,4 +151,10 @@ def _graphml(tree: Tree) -> bytes:
 _TEXT_SUFFIXES = {
     ".json": "json", ".txt": "text", ".nex": "nexus", ".nexus": "nexus", ".xml": "phyloxml", ".phyloxml": "phyloxml",
 }  # fmt: skip
-TEXT_WRITERS: dict[str, Callable[[Tree], str]] = {}
+TEXT_WRITERS: dict[str, Callable[[Tree], str]] = {
+    "json": lambda tree: tree.to_json(),
+    "d3": lambda tree: json.dumps(tree.to_d3(), ensure_ascii=False),
+    "text": lambda tree: tree.to_text(max_children=None),
+    "nexus": lambda tree: nexus.write([tree]),
+    "phyloxml": lambda tree: phyloxml.write([tree]).decode("utf-8"),
+}

@@ -172,8 +172,12 @@ def _dispatched(kind: str, contents: Contents, options: ReadOptions) -> Dataset 
         return trees.load_saved_tree(contents) if is_tree else arrays.read_npz(contents, options)
     if kind in _NETWORKS:
         return graphs.read_network(contents, options, kind)
+    if kind in ("json", "jsonl") and trees.is_tree_json(contents):
+        return trees.read_tree_text(contents, "json")
     if kind in ("parquet", "arrow", "xlsx", "json", "jsonl"):
         return _of_table(_TABLES[kind](contents, options), name, kind, options)
+    if kind in ("nexus", "phyloxml"):
+        return trees.read_tree_text(contents, kind)
     if kind == "linkage":
         return trees.read_linkage(contents, options)
     if kind == "newick":

@@ -93,8 +93,11 @@ class Dataset:
             return similarity.dense(self.values)
         return self.values
 
-    def with_scale(self, scale: str) -> Dataset:
-        """The same with features brought to one scale: "standard" (mean and deviation) or "robust" (median, IQR)."""
+    def with_scale(self, scale: str, like: Dataset | None = None) -> Dataset:
+        """The same with features brought to one scale: "standard" (mean and deviation) or "robust" (median, IQR).
+
+        New points are brought to the scale of the data they are compared with, `like`.
+        """
         if scale == "none" or self.kind != "vectors":
             return self
         if sp.issparse(self.values):
@@ -102,10 +105,11 @@ class Dataset:
                 f"scale={scale!r} would fill the sparse matrix of {self.source}. Use scale='none'."
             )
         values = np.asarray(self.values, dtype=np.float64)
+        measured = values if like is None else np.asarray(like.values, dtype=np.float64)
         if scale == "standard":
-            center, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+            center, spread = np.nanmean(measured, axis=0), np.nanstd(measured, axis=0)
         else:
-            low, center, high = np.nanpercentile(values, [25, 50, 75], axis=0)
+            low, center, high = np.nanpercentile(measured, [25, 50, 75], axis=0)
             spread = high - low
         scaled = (values - center) / np.where(spread > 0, spread, 1.0)
         return replace(self, values=scaled, roles={**self.roles, "scale": scale})

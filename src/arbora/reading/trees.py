@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from arbora.reading.options import ReadOptions
 from arbora.reading.tables import number_matrix, read_columns
 from arbora.reading.text import decoded, layout_of
 from arbora.tree import Tree
+from arbora.tree.formats import nexus, phyloxml
+
+_TREE_JSON = re.compile(
+    rb'\s*\{\s*("format"\s*:\s*"arbora|("[^"]*"\s*:\s*("[^"]*"|[-\d.eE+]+|null)\s*,\s*)*"children"\s*:\s*\[)'
+)
 
 
 def is_saved_tree(contents: Contents) -> bool:
@@ -42,6 +48,24 @@ def load_saved_tree(contents: Contents) -> Tree:
 def read_newick(contents: Contents) -> Tree:
     """Newick text."""
     return Tree.from_newick(decoded(contents.raw, contents.name))
+
+
+def read_tree_text(contents: Contents, format: str) -> Tree:
+    """One tree in Nexus, phyloXML or JSON."""
+    if format == "phyloxml":
+        found = phyloxml.read(contents.raw)
+    elif format == "nexus":
+        found = list(nexus.read(decoded(contents.raw, contents.name)).values())
+    else:
+        found = [Tree.from_json(decoded(contents.raw, contents.name))]
+    if len(found) != 1:
+        raise FormatError(f"{contents.name} holds {len(found)} trees, where one is expected.")
+    return found[0]
+
+
+def is_tree_json(contents: Contents) -> bool:
+    """Whether a JSON file holds a tree: what arbora wrote, or nested objects with children."""
+    return bool(_TREE_JSON.match(contents.head.lstrip(b"\xef\xbb\xbf")))
 
 
 def read_linkage(contents: Contents, options: ReadOptions) -> Tree:
