@@ -358,7 +358,12 @@ def test_distances_are_fitted_and_scored_as_distances(tmp_path):
     scores = json.loads(
         run("score", tmp_path / "t.npz", "--data", tmp_path / "d.npy", "--kind", "distances", "--json").out
     )
-    assert list(scores["scores"]) == ["cophenetic_correlation"]
+    assert 0.5 < scores["scores"]["cophenetic_correlation"] <= 1
+    run("fit", tmp_path / "d.npy", "--kind", "distances", "--out", tmp_path / "a.npz")
+    auto = json.loads(
+        run("score", tmp_path / "a.npz", "--data", tmp_path / "d.npy", "--kind", "distances", "--json").out
+    )
+    assert auto["scores"]["dasgupta_cost"] <= scores["scores"]["dasgupta_cost"]
     assert (
         "distances" in run("fit", tmp_path / "d.npy", "--kind", "distances", "-m", "hyphc", code=UNUSABLE).err
     )

@@ -136,3 +136,10 @@ def neighbor_graph(run: Run) -> Any:
         random_state=run.seed,
         progress=lambda share: run.console.progress("neighbors", share, 1.0),
     )
+
+
+def graph_words(run: Run) -> str:
+    """What `neighbor_graph` gives, in words."""
+    if run.data.kind == "vectors":
+        return f"graph of nearest neighbors ({run.metric})"
+    return "graph of nearest neighbors" if run.data.kind == "distances" else run.data.kind

@@ -11,9 +11,9 @@ import numpy as np
 
 from arbora import __version__
 from arbora.cli._console import Console
-from arbora.cli._exit import Unusable, WrongOption
+from arbora.cli._exit import WrongOption
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset
+from arbora.cli._run import Run, graph_words, limit_threads, neighbor_graph, read_dataset
 from arbora.cli.methods import (
     build_tree,
     check_data,
@@ -172,7 +172,7 @@ def _measured(run: Run, tree: Tree) -> Fitted:
     """A tree with its cost on the graph of nearest neighbors, where its leaves are the points."""
     from arbora import metrics
 
-    if run.method == "l2h" or run.data.kind == "distances" or tree.n_leaves < 3:
+    if run.method == "l2h" or tree.n_leaves < 3:
         return Fitted(tree, {})
     with run.console.stage("cost"):
         similarity = neighbor_graph(run)
@@ -186,8 +186,6 @@ def _refined(run: Run, fitted: Fitted) -> Fitted:
     from arbora import metrics
     from arbora.cli.refine import refine_tree
 
-    if run.data.kind == "distances":
-        raise Unusable("--refine needs similarities or vectors. The data is a matrix of distances.")
     similarity = neighbor_graph(run)
     tree = refine_tree(run, fitted.tree, similarity, "dasgupta", 100)
     after = float(
@@ -239,7 +237,7 @@ def _print(run: Run, facts: dict[str, Any], scores: dict[str, float]) -> None:
     cost = facts["cost"]
     if cost:
         before = f"{cost['before']:.5g} -> " if cost.get("before") is not None else ""
-        graph = f"graph of nearest neighbors ({run.metric})" if run.data.kind == "vectors" else run.data.kind
+        graph = graph_words(run)
         console.say(f"Dasgupta cost on the {graph}: {before}{cost['after']:.5g} (lower is better)")
     print_scores(console, scores)
     spent = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in facts["seconds"].items())

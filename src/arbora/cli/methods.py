@@ -14,6 +14,8 @@ from arbora.cli._run import Run, neighbor_graph
 from arbora.tree import Tree
 
 _VECTORS, _GRAPH, _SQUARE = ("vectors",), ("graph",), ("distances", "similarities")
+# What can be given as a graph, of nearest neighbors where it is none.
+_TO_GRAPH = ("vectors", "graph", "distances")
 _LINKAGE_METRICS = ("euclidean", "cosine", "cityblock", "correlation", "chebyshev", "canberra", "braycurtis")
 _GRAPH_METRICS = ("cosine", "euclidean")
 _EUCLIDEAN = ("euclidean",)
@@ -57,15 +59,15 @@ def _linkage(name: str, metrics: tuple[str, ...] = _LINKAGE_METRICS) -> Method:
 
 
 BY_NAME: dict[str, Method] = {
-    "auto": Method("cluster", (*_VECTORS, *_GRAPH, "similarities"), _GRAPH_METRICS),
+    "auto": Method("cluster", (*_VECTORS, *_GRAPH, *_SQUARE), _GRAPH_METRICS),
     "hyphc": Method("HypHC", (*_VECTORS, *_GRAPH, "similarities"), ("cosine",)),
     "ghhc": Method("GHHC", _VECTORS, ("cosine",)),
-    "fph": Method("FPH", (*_VECTORS, *_GRAPH), _GRAPH_METRICS, needs_graph=True),
+    "fph": Method("FPH", _TO_GRAPH, _GRAPH_METRICS, needs_graph=True),
     "l2h": Method("L2H", _VECTORS, ()),
     **{name: _linkage(name) for name in ("average", "complete", "single", "weighted")},
     **{name: _linkage(name, _EUCLIDEAN) for name in ("ward", "centroid", "median")},
-    "paris": Method("linkage", (*_VECTORS, *_GRAPH), _GRAPH_METRICS, {"method": "paris"}, needs_graph=True),
-    "louvain": Method("linkages.louvain", (*_VECTORS, *_GRAPH), _GRAPH_METRICS, needs_graph=True),
+    "paris": Method("linkage", _TO_GRAPH, _GRAPH_METRICS, {"method": "paris"}, needs_graph=True),
+    "louvain": Method("linkages.louvain", _TO_GRAPH, _GRAPH_METRICS, needs_graph=True),
     "birch": Method("linkages.birch", _VECTORS, _EUCLIDEAN),
     "bisecting-kmeans": Method("bisecting_kmeans", _VECTORS, _EUCLIDEAN),
     "hierarchical-kmeans": Method("hierarchical_kmeans", _VECTORS, _EUCLIDEAN),
@@ -153,7 +155,7 @@ def build_tree(run: Run) -> Tree:
     """The tree of any method but auto, which `fit` builds together with its report."""
     method = BY_NAME[run.method]
     values = run.data.as_input()
-    if method.needs_graph and run.data.kind == "vectors":
+    if method.needs_graph and run.data.kind != "graph":
         with run.console.stage("neighbors"):
             values = neighbor_graph(run)
     call = public(method.call)
@@ -171,9 +173,10 @@ def build_tree(run: Run) -> Tree:
 
 def _options(run: Run, method: Method) -> dict[str, Any]:
     """What the command line decides besides ``--set``, as far as the method has such a parameter."""
+    is_array = run.data.kind in ("vectors", "distances") and not method.needs_graph
     known = {
-        "metric": run.metric if run.data.kind == "vectors" and not method.needs_graph else None,
-        "kind": run.data.kind if run.data.kind in ("vectors", "distances") else None,
+        "metric": run.metric if run.data.kind == "vectors" and is_array else None,
+        "kind": run.data.kind if is_array else None,
         "random_state": run.seed,
         "n_jobs": run.running.threads,
     }

@@ -10,7 +10,7 @@ from arbora.cli._console import Console
 from arbora.cli._exit import check_option
 from arbora.cli._matching import matched
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset, read_tree_file
+from arbora.cli._run import Run, graph_words, limit_threads, neighbor_graph, read_dataset, read_tree_file
 from arbora.cli.methods import chosen_metric
 from arbora.cli.pages import tree_facts
 from arbora.cli.score import class_scores, print_scores
@@ -57,9 +57,8 @@ def run_refine(task: RefineTask, reading: Reading, running: Running, console: Co
         write_tree(better, str(task.out))
     direction = "lower" if task.objective == "dasgupta" else "higher"
     name = "Dasgupta cost" if task.objective == "dasgupta" else "tree sampling divergence"
-    graph = f"graph of nearest neighbors ({metric})" if data.kind == "vectors" else data.kind
     console.say(
-        f"{name} on the {graph}: {values['before']:.6g} -> {values['after']:.6g} ({direction} is better)"
+        f"{name} on the {graph_words(run)}: {values['before']:.6g} -> {values['after']:.6g} ({direction} is better)"
     )
     print_scores(console, scores)
     if task.out is not None and str(task.out) != "-":

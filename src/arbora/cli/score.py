@@ -77,10 +77,9 @@ def _on_data(run: Run, tree: Tree, all_pairs: bool) -> dict[str, float]:
 
     if tree.n_leaves < 2:
         return {}
-    if run.data.kind == "distances":
-        return {"cophenetic_correlation": float(metrics.cophenetic_correlation(tree, run.data.values))}
     if not all_pairs:
-        return dict(metrics.score(tree, neighbor_graph(run)))
+        distances = run.data.values if run.data.kind == "distances" and tree.height is not None else None
+        return dict(metrics.score(tree, neighbor_graph(run), distances=distances))
     if run.data.kind != "vectors" or run.metric != "cosine":
         raise WrongOption("--all-pairs needs vectors and --metric cosine.")
     run.data.check_usable()

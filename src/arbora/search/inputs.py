@@ -71,6 +71,8 @@ def _read_dataset(
     data: Any, similarity: SimilarityKind, directed: Direction | None, metric: Metric, argument: str
 ) -> Input:
     """What `arbora.read` found, which already says what it is."""
+    if data.kind == "distances":
+        return _read_distances(data.values, argument)._replace(names=data.names)
     if data.kind == "vectors" and similarity == "auto":
         # a square matrix of vectors is not mistaken for another kind
         similarity = "knn"
@@ -100,7 +102,7 @@ def compare(
         found = knn(
             given.values,
             n_neighbors=n_neighbors,
-            metric=metric,
+            metric="precomputed" if given.kind == "distances" else metric,
             n_jobs=n_jobs,
             random_state=random_state,
             progress=lambda stage, done, total: progress(done),
