@@ -7,8 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from arbora._base.jit import inner, kernel
-from arbora.search._gather_kernels import first_leaf, mark_near, mark_neighborhood, mark_row, next_leaf
-from arbora.search._state import TSD, attach, detach, loop_of, node_cost, own_of
+from arbora.search._gather_kernels import (
+    ZERO,
+    climb_from,
+    first_leaf,
+    mark_near,
+    mark_neighborhood,
+    mark_row,
+    next_leaf,
+    weigh_climbs,
+)
+from arbora.search._state import DASGUPTA, TSD, attach, detach, loop_of, node_cost, own_of
 
 # children of one node that are tried, or noted as changed, one by one
 SCANNED_CHILDREN = 64
@@ -264,6 +273,45 @@ def regraft(state, graph, work, subtrees, max_size, objective, max_visits):
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained
+
+
+@inner
+def mark_neighbors_present(state, graph, work, root, leaf):
+    """Mark and weigh the ancestors of a leaf's neighbors that are in the tree. Returns the number of climbs."""
+    work.clock[0] += 1
+    work.climb[0] = 0
+    filled = climb_from(state, work, root, ZERO)
+    work.climb[1] = filled
+    n_climbs = ZERO + 1
+    for k in range(graph.indptr[leaf], graph.indptr[leaf + 1]):
+        other = np.int64(graph.indices[k])
+        if other != root and state.nodes[other].parent < 0:
+            continue
+        if work.nodes[other].mark != work.clock[0]:
+            filled = climb_from(state, work, other, filled)
+            n_climbs += 1
+            work.climb[n_climbs] = filled
+        work.nodes[other].weight += graph.data[k]
+    weigh_climbs(state, work, n_climbs)
+    return n_climbs
+
+
+@kernel(nogil=True)
+def insert_leaves(state, graph, work, root, leaves):
+    """Insert leaves, whose sizes are set, each at its best place in the tree so far, by Dasgupta's cost.
+
+    Returns the root.
+    """
+    for leaf in leaves:
+        n_climbs = mark_neighbors_present(state, graph, work, root, leaf)
+        moved = Moved(state.nodes[leaf].size, loop_of(state, leaf), 0.0, DASGUPTA, 1.0, 0.0)
+        target = best_of_marked(state, work, moved, n_climbs, root, -1, -1, False, True)[0]
+        if target < 0:
+            target = root
+        joint = attach(state, leaf, target, False, work.nodes, -1)
+        if state.nodes[joint].parent < 0:
+            root = joint
+    return root
 
 
 @kernel(nogil=True)

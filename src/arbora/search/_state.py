@@ -112,7 +112,29 @@ def make_state(
     return State(nodes, np.column_stack([loops, own]), free, numbers)
 
 
-def to_tree(state: State, like: Tree) -> Tree:
+def enlarged(state: State, leaves: np.ndarray, n_leaves: int) -> State:
+    """The state with room for more leaves: leaf k becomes leaf ``leaves[k]`` of `n_leaves`, the others are unlinked.
+
+    Internal nodes follow the leaves in the same order.
+    """
+    n_old = int(state.numbers[1])
+    place = np.concatenate([leaves, n_leaves + np.arange(len(state.nodes) - n_old)])
+    n_nodes = n_leaves + max(n_leaves, len(state.nodes) - n_old)
+    moved = state.nodes.copy()
+    for name in LINKS:
+        moved[name] = np.where(moved[name] >= 0, place[moved[name]], NO_NODE)
+    nodes = empty_nodes(n_nodes)
+    nodes[place] = moved
+    pairs = np.zeros((n_leaves, 2))
+    pairs[leaves] = state.self_pairs
+    added = np.arange(n_nodes - 1, place[-1], -1)
+    free = np.concatenate([added, place[state.free[: state.numbers[0]]]])
+    room = np.zeros(n_nodes - n_leaves, dtype=np.int64)
+    room[: len(free)] = free
+    return State(nodes, pairs, room, np.array([len(free), n_leaves, len(free)]))
+
+
+def to_tree(state: State, like: Tree | None = None) -> Tree:
     """The tree of a state, with the leaf names of `like`."""
     n = int(state.numbers[1])
     used = np.ones(len(state.nodes), dtype=bool)
@@ -120,7 +142,7 @@ def to_tree(state: State, like: Tree) -> Tree:
     number = np.cumsum(used) - 1
     parent = state.nodes["parent"][used]
     parent = np.where(parent >= 0, number[parent], -1)
-    name = None if like.name is None else like.name[:n]
+    name = None if like is None or like.name is None else like.name[:n]
     return Tree.from_parents(parent, n, sort=True, name=name)
 
 

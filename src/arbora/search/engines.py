@@ -7,11 +7,13 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.types import Floats
 from arbora.errors import TooLargeError
 from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
-from arbora.search._state import DASGUPTA, OBJECTIVES, State, make_state, node_costs, to_tree
+from arbora.search._feature_kernels import find_root
+from arbora.search._state import DASGUPTA, OBJECTIVES, State, enlarged, make_state, node_costs, to_tree
 from arbora.search.moves import Moves
 from arbora.search.run import Run
 from arbora.similarity import FeatureSimilarity, GraphSimilarity, Similarity
@@ -57,6 +59,9 @@ class Engine(Protocol):
 
     def similarity_to(self, point: int) -> np.ndarray:
         """Similarity of each point to one of them, summed over the points that it stands for."""
+
+    def insert(self, tree: Tree, old: np.ndarray, new: np.ndarray) -> Tree:
+        """The tree over the points `old` with the points `new` inserted, one by one, at their best places."""
 
 
 class GraphEngine:
@@ -178,6 +183,16 @@ class GraphEngine:
         moves.sweep_over(tree, regraft, work.dirty, run, before_sweep)
         return to_tree(state, tree)
 
+    def insert(self, tree: Tree, old: np.ndarray, new: np.ndarray) -> Tree:
+        """The tree over the points `old` with the points `new` inserted, one by one, at their best places."""
+        state = enlarged(self.restrict(old).state(tree), old, self.graph.n_points)
+        state.nodes["size"][new] = self.leaf_size[new]
+        state.self_pairs[new, 0] = self.graph.self_loops[new]
+        work = gather_kernels.make_work(self.graph.n_points, len(state.nodes))
+        root = find_root(state, int(old[0]))
+        graph_kernels.insert_leaves(state, self._arrays, work, root, new)
+        return to_tree(state, None)
+
 
 class FeatureEngine:
     """Search on inner-product features, for Dasgupta's cost."""
@@ -251,6 +266,32 @@ class FeatureEngine:
         moves.sweep_over(tree, regraft, work.dirty, run)
         return to_tree(state, tree)
 
+    def insert(self, tree: Tree, old: np.ndarray, new: np.ndarray) -> Tree:
+        """The tree over the points `old` with the points `new` inserted, one by one, at their best places."""
+        n = self.similarity.n_points
+        state = enlarged(self.restrict(old).state(tree), old, n)
+        state.nodes["size"][new] = self.leaf_size[new]
+        n_nodes = len(state.nodes)
+        sums = np.zeros((n_nodes, self.similarity.features.shape[1]))
+        sums[:n] = self.similarity.features
+        inner = np.arange(tree.n_internal)
+        below = np.vstack([sums[old], np.zeros((tree.n_internal, sums.shape[1]))])
+        feature_kernels.fill_sums(below, tree.parent)
+        sums[n + inner] = below[tree.n_leaves :]
+        largest = feature_kernels.largest_similarity(self.similarity.features)
+        is_even = bool((self.leaf_size == 1).all())
+        features = feature_kernels.Features(
+            sums,
+            np.zeros(n_nodes),
+            largest if is_even else np.inf,
+            feature_kernels.steepness_of(largest, float(self.leaf_size.min())),
+        )
+        feature_kernels.fill_gaps(state, features, n, n + tree.n_internal)
+        work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
+        root = find_root(state, int(old[0]))
+        feature_kernels.insert_rows(state, features, work, stack, root, new)
+        return to_tree(state, None)
+
 
 def _squeeze(tree: Tree, state: State, objective: int, total: float, n_internal: int) -> Tree:
     if tree.n_internal <= n_internal:
@@ -297,6 +338,25 @@ def make_engine(similarity: Similarity, objective: str, leaf_size: np.ndarray | 
     if isinstance(similarity, FeatureSimilarity) and objective == "dasgupta" and similarity.is_non_negative:
         return FeatureEngine(similarity, leaf_size)
     return GraphEngine(in_safe_range(as_graph(similarity)), objective, leaf_size)
+
+
+def comparable_features(similarity: Similarity, new: Floats) -> tuple[Floats, Floats]:
+    """Features of the points and of new ones, float64, whose products are safe and not negative.
+
+    Where similarities may be negative, one feature more adds the same to all of them, which changes no comparison of
+    places in a binary tree.
+    """
+    old = np.asarray(similarity.features, dtype=np.float64)
+    largest = max(float(np.abs(old).max(initial=0.0)), float(np.abs(new).max(initial=0.0)))
+    if largest > 0 and not SAFE_WEIGHTS[0] <= largest**2 <= SAFE_WEIGHTS[1]:
+        exponent = -int(np.frexp(largest)[1])
+        old, new = np.ldexp(old, exponent), np.ldexp(new, exponent)
+    is_cosine = isinstance(similarity, FeatureSimilarity) and similarity.affine
+    if similarity.is_non_negative and (is_cosine or bool((new >= 0).all() and (old >= 0).all())):
+        return old, new
+    longest = max(float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0)) for rows in (old, new))
+    added = np.sqrt(longest)
+    return tuple(np.column_stack([rows, np.full(len(rows), added)]) for rows in (old, new))
 
 
 def in_safe_range(graph: GraphSimilarity) -> GraphSimilarity:

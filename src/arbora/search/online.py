@@ -20,7 +20,7 @@ from arbora.search._state import LINKS, NO_NODE, State, empty_nodes
 from arbora.search.moves import sweep_until_still
 from arbora.search.predict import labels_of_features
 from arbora.search.run import started
-from arbora.similarity.features import FeatureSimilarity, _cosine_features
+from arbora.similarity.features import _cosine_features
 from arbora.tree import Tree
 
 _FIRST_CAPACITY = 1024
@@ -190,9 +190,8 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "_state")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         old = np.flatnonzero(self._present[: self._n_arrived])
-        similarity = FeatureSimilarity(self._sums[old], is_non_negative=True)
         n_clusters = min(self._checked_n_clusters(), len(old))
-        return labels_of_features(self.tree_, similarity, self._features(X), n_clusters)
+        return labels_of_features(self.tree_, self._sums[old], self._features(X), n_clusters)
 
     def _checked_n_clusters(self) -> int:
         if (

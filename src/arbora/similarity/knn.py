@@ -76,6 +76,22 @@ class KnnSimilarity(GraphSimilarity):
         rows = self.model.index.points()
         return None if rows is None else rows[self.model.groups.group]
 
+    def remoteness(self, X: Any = None, *, n_jobs: int | None = None) -> Floats:
+        """How much farther away a point's farthest neighbor is than those of its neighbors are from them.
+
+        About 1 amid others and more for an outlier, however dense its surroundings are (Breunig et al. 2000 compare
+        densities so). Without X, of the points themselves.
+        """
+        model, csr = self.model, self.csr
+        if X is None:
+            radius = model.weighting.radius[model.groups.group]
+            among = sp.csr_array((np.ones(csr.nnz), csr.indices, csr.indptr), shape=csr.shape)
+            return _ratio(radius, (among @ radius) / np.maximum(np.diff(csr.indptr), 1))
+        n_wanted = max(1, min(self.n_neighbors, len(model.groups.first)))
+        near, distance = model.index.query(model.space.place(X), n_wanted, count_threads(n_jobs))
+        farthest = measured(distance, self.metric).max(axis=1, initial=0.0)
+        return _ratio(farthest, model.weighting.radius[near].mean(axis=1))
+
     def identity(self) -> dict[str, Any]:
         """What decides the similarity, for `identity_of`."""
         options = {"n_neighbors": self.n_neighbors, "metric": self.metric, "weights": self.weights}
@@ -199,6 +215,12 @@ class KnnModel(NamedTuple):
 def measured(distance: Floats, metric: str) -> Floats:
     """Distances of the metric, given Euclidean ones: for unit vectors 1 - cos = d^2 / 2."""
     return distance**2 / 2 if metric == "cosine" else distance
+
+
+def _ratio(distance: Floats, others: Floats) -> Floats:
+    """Distances relative to those of others; infinite where only the others are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(distance > 0, distance / others, 1.0)
 
 
 __all__ = ["METRICS", "WEIGHTS", "KnnModel", "KnnSimilarity", "Metric", "knn"]

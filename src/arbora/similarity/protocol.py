@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from arbora.tree import Tree
 
 
+# nearest points whose mean similarity says how remote a point is, and points of which that is known
+_N_NEAREST, _N_SAMPLED = 10, 2000
+
+
 class Similarity(ABC):
     """How alike n points are: symmetric, larger means more alike, the same each time it is asked.
 
@@ -191,6 +195,28 @@ class Similarity(ABC):
         """
         return check_similarity_rows(X, self.n_points)
 
+    def remoteness(self, X: Any = None, *, n_jobs: int | None = None) -> Floats:
+        """How far each new point is from its nearest points: a number that only comparisons give a meaning.
+
+        Without X, the same of the points themselves, or of a sample of them where they are many. Here it is minus
+        the mean similarity to the ten nearest points; kinds that know distances compare these.
+        """
+        count = max(1, min(_N_NEAREST, self.n_points - 1))
+        step = max(1, self.values_at_once // max(1, self.n_points))
+        if X is not None and self.features is None:
+            return -_mean_of_largest(self.query(X, n_jobs=n_jobs), count)
+        if X is not None:
+            new = self.features_of(X)
+            similar = (new[first : first + step] @ self.features.T for first in range(0, len(new), step))
+        else:
+            sample = np.linspace(0, self.n_points - 1, min(self.n_points, _N_SAMPLED)).astype(np.int64)
+            if self.csr is not None:
+                return -_mean_of_largest(self.csr[sample], count)
+            blocks = (sample[first : first + step] for first in range(0, len(sample), step))
+            similar = (_without_own(some, self.rows(some)) for some in blocks)
+        parts = [_mean_of_largest(sp.csr_array(np.maximum(rows, 0)), count) for rows in similar]
+        return -np.concatenate(parts) if parts else np.empty(0)
+
     def features_of(self, X: Any) -> AnyFloats:
         """Features of new points; only for a similarity with `features`."""
         raise TypeError(
@@ -235,6 +261,18 @@ class _Subset(Similarity):
 def is_similarity(value: Any) -> bool:
     """Whether a value is a similarity."""
     return isinstance(value, Similarity)
+
+
+def _mean_of_largest(rows: sp.csr_array, count: int) -> Floats:
+    """Sum of the largest entries of each sparse row, over `count`: what is absent is 0."""
+    rows = sp.csr_array(rows)
+    largest = np.zeros(rows.shape[0])
+    for row, (first, last) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:])):
+        values = rows.data[first:last]
+        if len(values) > count:
+            values = np.partition(values, -count)[-count:]
+        largest[row] = values.sum(dtype=np.float64) / count
+    return largest
 
 
 # ---- checks --------------------------------------------------------------------------------------------------
