@@ -130,7 +130,7 @@ class Content:
         """Up to twelve leaves of each node: those nearest its mean, or evenly spread without features."""
         tree = self.tree
         if self.features is not None:
-            return kernels.best_exemplars(
+            nearest: NDArray[np.int64] = kernels.best_exemplars(
                 tree.n_leaves,
                 self.features,
                 tree.sizes,
@@ -139,6 +139,7 @@ class Content:
                 tree.child_index,
                 N_EXEMPLARS,
             )
+            return nearest
         step = np.arange(N_EXEMPLARS)
         count = np.minimum(tree.sizes, N_EXEMPLARS)
         offset = (2 * step + 1) * tree.sizes[:, None] // (2 * count[:, None])
@@ -263,4 +264,5 @@ def principal_plane(features: NDArray[np.float64]) -> NDArray[np.float64]:
     _, vectors = np.linalg.eigh(centered.T @ centered)
     axes = vectors[:, -1:-3:-1]
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])
-    return centered @ axes
+    plane: NDArray[np.float64] = centered @ axes
+    return plane

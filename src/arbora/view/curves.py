@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from arbora.view.layout import Layout
 from arbora.view.picture import STYLE, pyplot
 from arbora.view.scores import cluster_nodes, describe_cut
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def plot_cost_history(history: Any, *, ax: Any = None, label: str = "cost", best: bool = True) -> Any:
+
+def plot_cost_history(
+    history: Any, *, ax: Axes | None = None, label: str = "cost", best: bool = True
+) -> Axes:
     """The cost of a tree (or a training loss) step by step.
 
     Parameters
@@ -43,7 +48,7 @@ def plot_cost_history(history: Any, *, ax: Any = None, label: str = "cost", best
     """
     curves = _read_curves(history)
     with pyplot().rc_context(STYLE):
-        ax = pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot() if ax is None else ax
+        ax = _new_axes() if ax is None else ax
         for k, (name, (steps, values)) in enumerate(curves.items()):
             color = palette.LIGHT[k % len(palette.LIGHT)]
             ax.plot(steps, values, color=color, linewidth=1.2, label=name)
@@ -88,7 +93,12 @@ def _checked(curves: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, np.nd
     return {name: (np.arange(1, len(values) + 1), values) for name, values in curves.items()}
 
 
-def plot_levels(tree: Tree, y: Any = None, *, max_clusters: int = 50, ax: Any = None) -> Any:
+def _new_axes() -> Axes:
+    axes: Axes = pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot()
+    return axes
+
+
+def plot_levels(tree: Tree, y: Any = None, *, max_clusters: int = 50, ax: Axes | None = None) -> Axes:
     """How the cuts of a tree compare, from 2 clusters to `max_clusters`.
 
     Parameters
@@ -118,7 +128,7 @@ def plot_levels(tree: Tree, y: Any = None, *, max_clusters: int = 50, ax: Any = 
     counts = counts[(counts >= 2) & (counts <= max_clusters)]
     curves, label = _level_curves(tree, layout, counts, y)
     with pyplot().rc_context(STYLE):
-        ax = pyplot().figure(figsize=(4.2, 2.8), layout="constrained").add_subplot() if ax is None else ax
+        ax = _new_axes() if ax is None else ax
         for k, (name, values) in enumerate(curves.items()):
             ax.plot(
                 counts, values, color=palette.LIGHT[k], linewidth=1.2, marker="o", markersize=2, label=name

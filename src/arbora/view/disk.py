@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,10 @@ from arbora._base.types import PathLike
 from arbora.tree import Tree
 from arbora.view import palette
 from arbora.view.picture import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Points that draw one geodesic.
 _ARC_POINTS = 24
@@ -87,19 +92,20 @@ class DiskFrames:
     def teardown(self, estimator: Any, context: Any) -> None:
         """Nothing to do."""
 
-    def figure(self, n_frames: int = 4, *, size: float = 3.0) -> Any:
+    def figure(self, n_frames: int = 4, *, size: float = 3.0) -> Figure:
         """Draw some epochs, evenly chosen, side by side; a matplotlib figure."""
         plt = pyplot()
         if not self.frames:
             raise ValueError("There are no frames yet. Pass this object to HypHC().set_callbacks and fit.")
         chosen = np.unique(np.linspace(0, len(self.frames) - 1, min(n_frames, len(self.frames))).astype(int))
+        figure: Figure
         figure, axes = plt.subplots(1, len(chosen), figsize=(size * len(chosen), size * 1.12), squeeze=False)
         for axis, index in zip(axes[0], chosen):
             self.draw(axis, self.frames[index])
         figure.tight_layout()
         return figure
 
-    def draw(self, axis: Any, frame: Frame) -> None:
+    def draw(self, axis: Axes, frame: Frame) -> None:
         """Draw one epoch on a matplotlib axis."""
         plt = pyplot()
         axis.set_aspect("equal")
@@ -110,7 +116,9 @@ class DiskFrames:
         if self.with_tree and frame.tree.n_leaves > 1:
             for arc in tree_arcs(frame.tree, frame.embedding):
                 axis.plot(arc[:, 0], arc[:, 1], color="0.75", linewidth=0.6, zorder=1)
-        axis.scatter(*frame.embedding.T, c=self._colors(len(frame.embedding)), s=10, zorder=2)
+        axis.scatter(
+            frame.embedding[:, 0], frame.embedding[:, 1], c=self._colors(len(frame.embedding)), s=10, zorder=2
+        )
         axis.set_title(f"epoch {frame.epoch}, cost {frame.cost:.4g}", fontsize=9)
 
     def save(self, path: PathLike, *, frames_per_second: int = 8, size: float = 4.0) -> None:
@@ -127,7 +135,7 @@ class DiskFrames:
             self.draw(axis, self.frames[index])
 
         animation = FuncAnimation(figure, show, frames=len(self.frames), interval=1000 / frames_per_second)
-        animation.save(path, fps=frames_per_second)
+        animation.save(Path(path), fps=frames_per_second)
         plt.close(figure)
 
     def _colors(self, n: int) -> Any:
@@ -168,7 +176,8 @@ def _nearest_to_origin(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArra
     square = np.maximum((chord**2).sum(-1, keepdims=True), 1e-300)
     t = np.clip(-(x * chord).sum(-1, keepdims=True) / square, 0.0, 1.0)
     foot = x + t * chord
-    return foot / (1 + np.sqrt(np.maximum(1 - (foot**2).sum(-1, keepdims=True), 0.0)))
+    place: NDArray[np.float64] = foot / (1 + np.sqrt(np.maximum(1 - (foot**2).sum(-1, keepdims=True), 0.0)))
+    return place
 
 
 def tree_arcs(tree: Tree, embedding: ArrayLike) -> NDArray[np.float64]:
@@ -179,4 +188,5 @@ def tree_arcs(tree: Tree, embedding: ArrayLike) -> NDArray[np.float64]:
     t = np.linspace(0, 1, _ARC_POINTS)[None, :, None]
     # straight in the Klein model
     chord = x + t * (y - x)
-    return chord / (1 + np.sqrt(np.maximum(1 - (chord**2).sum(-1, keepdims=True), 0.0)))
+    arcs: NDArray[np.float64] = chord / (1 + np.sqrt(np.maximum(1 - (chord**2).sum(-1, keepdims=True), 0.0)))
+    return arcs

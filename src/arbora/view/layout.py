@@ -48,16 +48,18 @@ class Layout:
     def center(self) -> Floats:
         """Position across the tree: 0.5 for the first leaf, midway between its outer children for a node."""
         tree = self.tree
-        return kernels.center_over_children(
+        center: Floats = kernels.center_over_children(
             tree.n_leaves, tree.leaf_start, tree.child_offsets, tree.child_index
         )
+        return center
 
     @cached_property
     def effective_height(self) -> Floats:
         """Height (leaf count where the tree has none), lowered where it would exceed the parent's."""
         tree = self.tree
         height = tree.sizes.astype(np.float64) if tree.height is None else tree.height
-        return kernels.limit_by_parent(tree.parent, height)
+        limited: Floats = kernels.limit_by_parent(tree.parent, height)
+        return limited
 
     def along(self, scale: str = "auto") -> Floats:
         """Position along the tree: 0 at the root, 1 at the lowest leaf.
@@ -92,13 +94,17 @@ class Layout:
     @cached_property
     def deepest(self) -> NDArray[np.int64]:
         """Depth of the deepest leaf below each node."""
-        return kernels.deepest_below(self.tree.parent, self.tree.depths)
+        depth: NDArray[np.int64] = kernels.deepest_below(self.tree.parent, self.tree.depths)
+        return depth
 
     @cached_property
     def rectangles(self) -> Floats:
         """Treemap rectangles (x0, y0, x1, y1) in the unit square."""
         tree = self.tree
-        return kernels.tile_rectangles(tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index)
+        corners: Floats = kernels.tile_rectangles(
+            tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index
+        )
+        return corners
 
     @cached_property
     def angle(self) -> Floats:
@@ -121,7 +127,8 @@ class Layout:
     @cached_property
     def disk(self) -> NDArray[np.complex128]:
         """Place of each node in the Poincaré disk."""
-        return np.tanh(self.disk_radius / 2) * np.exp(1j * self.angle)
+        place: NDArray[np.complex128] = np.tanh(self.disk_radius / 2) * np.exp(1j * self.angle)
+        return place
 
     @cached_property
     def split_rank(self) -> NDArray[np.int64]:
@@ -161,6 +168,7 @@ def largest_nodes(tree: Tree, root: int, limit: int) -> tuple[NDArray[np.int64],
     Returns the nodes, breadth first, and how many children of each follow: 0 for a leaf, -1 if closed.
     """
     smallest = 2 if tree.sizes[root] * 2 <= limit else max(2, int(tree.sizes[root]) // max(limit // 4, 1))
-    return kernels.unfold(
+    found: tuple[NDArray[np.int64], NDArray[np.int64]] = kernels.unfold(
         root, smallest, limit, tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index
     )
+    return found

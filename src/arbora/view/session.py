@@ -265,7 +265,8 @@ def quantised_points(content: Content) -> NDArray[np.uint16]:
     span = max(float((points.max(axis=0) - low).max()), 1e-300)
     margin = (span - (points.max(axis=0) - low)) / 2
     scaled = (points - low + margin) / span * 65535
-    return np.round(scaled[content.tree.leaf_order]).astype(np.uint16).ravel()
+    places: NDArray[np.uint16] = np.round(scaled[content.tree.leaf_order]).astype(np.uint16).ravel()
+    return places
 
 
 def _column_name(details: Mapping[str, Any]) -> str | None:

@@ -81,7 +81,8 @@ def draw_disk(picture: Picture) -> None:
 
 def upright(disk: NDArray[Any]) -> NDArray[Any]:
     """The disk turned as the circular tree is: leaves start at the top and run clockwise."""
-    return 1j * np.conj(disk)
+    turned: NDArray[Any] = 1j * np.conj(disk)
+    return turned
 
 
 def geodesics(start: NDArray[Any], end: NDArray[Any], steps: int) -> NDArray[Any]:
@@ -91,7 +92,8 @@ def geodesics(start: NDArray[Any], end: NDArray[Any], steps: int) -> NDArray[Any
     norm = np.maximum(np.abs(seen), 1e-15)
     reach = np.tanh(np.linspace(0, 1, steps) * np.arctanh(np.minimum(norm, 1 - 1e-12))[:, None])
     step = seen[:, None] / norm[:, None] * reach
-    return (step + start[:, None]) / (1 + np.conj(start)[:, None] * step)
+    path: NDArray[Any] = (step + start[:, None]) / (1 + np.conj(start)[:, None] * step)
+    return path
 
 
 def polar(points: Points, n_leaves: int) -> Points:
