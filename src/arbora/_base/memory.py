@@ -7,13 +7,15 @@ from pathlib import Path
 
 from arbora.errors import TooLargeError
 
-_SHARE = 0.8  # of the free memory that one request may take
+# of the free memory that one request may take
+_SHARE = 0.8
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be allocated, limits of a container included; None where unknown."""
-    found = [value for value in (_free_of_system(), _free_of_container()) if value is not None]
-    return min(found) if found else None
+    """Bytes that can still be allocated, limits of the process and its container included; None where unknown."""
+    found = [_free_of_system(), _free_of_container(), _free_of_process()]
+    known = [value for value in found if value is not None]
+    return max(0, min(known)) if known else None
 
 
 def _free_of_system() -> int | None:
@@ -29,17 +31,44 @@ def _free_of_system() -> int | None:
         return None
 
 
-def _free_of_container() -> int | None:
-    folder = Path("/sys/fs/cgroup")
-    for limit, usage in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+def _free_of_container(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Memory below the limit of a control group, of version 2 or 1. Cached files do not count as used."""
+    for limit, usage, statistics in (
+        ("memory.max", "memory.current", "memory.stat"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
     ):
         try:
-            return int((folder / limit).read_text()) - int((folder / usage).read_text())
-        except (OSError, ValueError):  # no such file, or "max"
+            used = int((folder / usage).read_text()) - _cached_files(folder / statistics)
+            return int((folder / limit).read_text()) - used
+        # no such file, or "max"
+        except (OSError, ValueError):
             continue
     return None
+
+
+def _cached_files(statistics: Path) -> int:
+    """Bytes of files that the kernel holds only as long as nobody needs the memory."""
+    try:
+        lines = [line.split() for line in statistics.read_text().splitlines()]
+        sizes = {name: int(size) for name, size in lines}
+    except (OSError, ValueError):
+        return 0
+    kind = "total_" if "total_active_file" in sizes else ""
+    return sizes.get(f"{kind}active_file", 0) + sizes.get(f"{kind}inactive_file", 0)
+
+
+def _free_of_process() -> int | None:
+    """Addresses below the limit that `ulimit -v` sets."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return limit - pages * os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, AttributeError, OSError, ValueError):
+        return None
 
 
 def refuse_if_too_large(n_bytes: int, what: str, instead: str) -> None:

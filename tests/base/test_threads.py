@@ -1,0 +1,79 @@
+"""One meaning of n_jobs; work in threads, and work that Ctrl-C can leave."""
+
+import _thread
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from arbora._base.threads import count_cores, count_threads, in_background, limited_threads, share_out
+
+
+def test_none_and_minus_one_mean_all_cores():
+    assert count_threads(None) == count_threads(-1) == count_cores() >= 1
+    assert count_threads(-2) == max(1, count_cores() - 1) and count_threads(7) == 7
+    assert count_threads(-1000) == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"), [(0, ValueError), ("a", TypeError), (1.5, TypeError), (True, TypeError)]
+)
+def test_what_is_no_number_of_threads_is_refused(bad, error):
+    with pytest.raises(error, match="n_jobs"):
+        count_threads(bad)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3, 50])
+def test_shares_cover_every_item_once(n_threads):
+    done = np.zeros(20, dtype=int)
+
+    def work(first, last):
+        done[first:last] += 1
+
+    share_out(work, 20, n_threads)
+    assert (done == 1).all()
+    share_out(work, 0, n_threads)
+
+
+def test_limits_are_taken_back():
+    import numba
+
+    before = numba.get_num_threads()
+    with limited_threads(1) as n_threads:
+        assert n_threads == numba.get_num_threads() == 1
+    assert numba.get_num_threads() == before
+
+
+def test_background_work_hands_over_its_result_its_errors_and_its_settings():
+    assert in_background(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        in_background(lambda: 1 // 0)
+    with np.errstate(divide="ignore"):
+        assert in_background(lambda: np.geterr()["divide"]) == "ignore"
+
+
+def test_background_work_is_left_at_once_by_ctrl_c():
+    began = threading.Event()
+
+    def work():
+        began.set()
+        time.sleep(5)
+
+    def press():
+        began.wait(5)
+        _thread.interrupt_main()
+
+    threading.Thread(target=press, daemon=True).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        in_background(work)
+    assert time.perf_counter() - start < 2
+
+
+def test_in_a_thread_the_work_is_simply_done():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(in_background(threading.current_thread)))
+    thread.start()
+    thread.join()
+    assert found == [thread]
