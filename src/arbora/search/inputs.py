@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from arbora._base.arrays import as_matrix, as_sparse, as_vectors, is_dataset, row_names
 from arbora._base.types import RandomState
-from arbora.similarity import Similarity, cosine, gaussian, graph, knn
+from arbora.similarity import Similarity, all_pairs, are_few, cosine, graph, knn
 from arbora.similarity.protocol import is_similarity
 
 Metric: TypeAlias = Literal["cosine", "euclidean", "precomputed"]
@@ -97,7 +97,7 @@ def compare(
     if similarity == "cosine":
         found = cosine(given.values)
     elif is_few(given, similarity, n_neighbors):
-        found = cosine(given.values) if metric == "cosine" else gaussian(given.values)
+        found = all_pairs(given.values, metric)
     else:
         found = knn(
             given.values,
@@ -112,12 +112,12 @@ def compare(
 
 
 def is_few(given: Input, similarity: SimilarityKind, n_neighbors: int) -> bool:
-    """Whether all pairs are compared because every point would be every other's neighbor.
-
-    The weights of a neighbor graph compare each point's neighbors with those around them; where all points are
-    neighbors they say less than the similarities themselves.
-    """
-    return given.kind == "vectors" and similarity == "auto" and given.n_points <= n_neighbors + 1
+    """Whether all pairs are compared, because among a few points being the nearest says little."""
+    return (
+        given.kind not in ("similarity", "graph")
+        and similarity == "auto"
+        and are_few(given.n_points, n_neighbors)
+    )
 
 
 def new_rows(X: Any, *, argument: str = "X") -> Any:

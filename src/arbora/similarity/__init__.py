@@ -2,7 +2,7 @@
 
 from arbora.similarity.dense import DenseSimilarity, dense
 from arbora.similarity.features import FeatureSimilarity, cosine
-from arbora.similarity.gaussian import GaussianSimilarity, gaussian
+from arbora.similarity.gaussian import GaussianSimilarity, all_pairs, are_few, gaussian
 from arbora.similarity.graph import GraphSimilarity, graph
 from arbora.similarity.inputs import as_similarity
 from arbora.similarity.knn import KnnSimilarity, knn
@@ -15,6 +15,8 @@ __all__ = [
     "GraphSimilarity",
     "KnnSimilarity",
     "Similarity",
+    "all_pairs",
+    "are_few",
     "as_similarity",
     "cosine",
     "dense",

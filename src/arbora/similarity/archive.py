@@ -20,7 +20,7 @@ from arbora.similarity._space import DistanceSpace, Space, VectorSpace
 from arbora.similarity._weights import Weighting
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import FeatureSimilarity
-from arbora.similarity.gaussian import GaussianSimilarity
+from arbora.similarity.gaussian import GAUSSIAN_METRICS, GaussianSimilarity
 from arbora.similarity.graph import GraphSimilarity
 from arbora.similarity.knn import KnnModel, KnnSimilarity
 from arbora.similarity.protocol import Similarity
@@ -94,12 +94,14 @@ def _read_features(arrays: Mapping[str, NDArray[Any]]) -> FeatureSimilarity:
 
 
 def _write_gaussian(similarity: GaussianSimilarity) -> Arrays:
-    return {"X": similarity.X, "scale": np.array(similarity.scale)}
+    return {"X": similarity.X, "scale": np.array(similarity.scale), "metric": np.array(similarity.metric)}
 
 
 def _read_gaussian(arrays: Mapping[str, NDArray[Any]]) -> GaussianSimilarity:
     _require(arrays["X"].ndim == 2, "its vectors are not a matrix")
-    return GaussianSimilarity(arrays["X"], float(arrays["scale"]))
+    metric = str(arrays["metric"])
+    _require(metric in GAUSSIAN_METRICS, "its metric is unknown")
+    return GaussianSimilarity(arrays["X"], float(arrays["scale"]), metric)
 
 
 def _write_graph(similarity: GraphSimilarity) -> Arrays:
