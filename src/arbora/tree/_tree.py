@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
 from arbora._base.types import Floats, Ints, Objective, PathLike
-from arbora.tree._arrays import TreeArrays
+from arbora.tree._pictures import TreePictures
+from arbora.tree._sources import TreeSources
 
 if TYPE_CHECKING:
-    from typing import Literal, Unpack
-
-    from anywidget import AnyWidget
-    from matplotlib.axes import Axes
+    from typing import Unpack
 
     from arbora.tree.cutting import Criterion, Exact, Level
     from arbora.tree.formats.frame import Library
-    from arbora.tree.formats.newick import Support
     from arbora.tree.objective_cut import CutObjective, MinSize
     from arbora.tree.taxonomy import LevelObjective
-    from arbora.view.content import Columns
-    from arbora.view.layout import Scale
-    from arbora.view.page import View
-    from arbora.view.picture import Kind, Orientation
-    from arbora.view.server import Viewer
 
 # Methods import what they need when they are called: a tree alone loads neither SciPy nor the formats.
 
 
-class Tree(TreeArrays):
+class Tree(TreeSources, TreePictures):
     """A rooted tree over the points of a data set.
 
     Leaves are ``0 .. n_leaves-1`` (row i of the data is leaf i), internal nodes follow with children before
@@ -74,127 +64,6 @@ class Tree(TreeArrays):
             raise TypeError(f"replace() takes height, support, name, order. Got {sorted(unknown)}.")
         kept = {"height": self._height, "support": self._support, "name": self._name, "order": self._order}
         return Tree(self._parent, self._n_leaves, **{**kept, **changes})
-
-    # ---- building (see _build.py, groups.py and formats/) ------------------------------------------------
-
-    @classmethod
-    def from_parents(
-        cls, parent: ArrayLike, n_leaves: int | None = None, *, sort: bool = False, **per_node: Any
-    ) -> Tree:
-        """From a parent array; ``sort=True`` accepts internal nodes in any order (and renumbers them)."""
-        from arbora.tree import _build
-
-        return _build.from_parents(parent, n_leaves, sort=sort, **per_node)
-
-    @classmethod
-    def from_groups(
-        cls,
-        parent_of_group: ArrayLike,
-        group_of_leaf: ArrayLike,
-        *,
-        height: ArrayLike | None = None,
-        support: ArrayLike | None = None,
-        name: Sequence[Any] | None = None,
-        leaf_support: ArrayLike | None = None,
-        leaf_name: Sequence[Any] | None = None,
-    ) -> Tree:
-        """From a hierarchy of groups and the group of each leaf, without empty groups and groups of one child.
-
-        Parameters
-        ----------
-        parent_of_group : array-like of int, shape (n_groups,)
-            Group above each group, in any order; -1 (or itself) for the root.
-        group_of_leaf : array-like of int, shape (n_leaves,)
-            Group of each leaf.
-        height, support, name : array-like of shape (n_groups,), optional
-            Of the groups; leaves have height 0. The support of a group that is left out multiplies that of
-            the child in its place.
-        leaf_support, leaf_name : array-like of shape (n_leaves,), optional
-            Of the leaves.
-
-        Examples
-        --------
-        >>> from arbora import Tree
-        >>> Tree.from_groups([2, 2, -1, 2], [0, 0, 0, 1, 1], name=["fish", "birds", "all", "none"]).to_newick()
-        '((0,1,2)fish,(3,4)birds)all;'
-        """
-        from arbora.tree import groups
-
-        return groups.tree_of_groups(
-            parent_of_group,
-            group_of_leaf,
-            height=height,
-            support=support,
-            name=name,
-            leaf_support=leaf_support,
-            leaf_name=leaf_name,
-        ).tree
-
-    @classmethod
-    def from_linkage(cls, Z: ArrayLike, *, name: Sequence[str] | None = None) -> Tree:
-        """From a SciPy linkage matrix, heights included."""
-        from arbora.tree import _build
-
-        return _build.from_linkage(Z, name=name)
-
-    @classmethod
-    def from_merges(
-        cls,
-        pairs: Iterable[Sequence[int]],
-        n_leaves: int | None = None,
-        *,
-        height: ArrayLike | None = None,
-        name: Sequence[str] | None = None,
-    ) -> Tree:
-        """From the nodes merged at each step (two or more); step t makes node ``n_leaves + t``."""
-        from arbora.tree import _build
-
-        return _build.from_merges(pairs, n_leaves, height=height, name=name)
-
-    @classmethod
-    def from_sklearn(cls, model: Any) -> Tree:
-        """From a fitted scikit-learn model with ``children_`` (and ``distances_``, if it has them)."""
-        from arbora.tree import _build
-
-        return _build.from_sklearn(model)
-
-    @classmethod
-    def from_newick(cls, text: str | os.PathLike[str], *, support: Support = False) -> Tree:
-        """From Newick text or a file of it, leaves numbered as they appear; `support`: internal labels are supports.
-
-        Of several supports, as IQ-TREE writes them ("95/0.99"), True and "first" take the first, "last" the last.
-        """
-        from arbora.tree.formats import newick
-
-        return newick.read(text, support=support)
-
-    @classmethod
-    def from_networkx(cls, graph: Any, *, height: str = "height") -> Tree:
-        """From a networkx directed tree with edges from parent to child."""
-        from arbora.tree.formats import networkx
-
-        return networkx.read(graph, height=height)
-
-    @classmethod
-    def from_json(cls, text: str) -> Tree:
-        """From JSON text that `to_json` wrote, or nested objects with ``children`` as `to_d3` makes them."""
-        from arbora.tree.formats import nested
-
-        return nested.read(text)
-
-    @classmethod
-    def load(cls, path: PathLike) -> Tree:
-        """From a file: arbora's own (`save`), Newick, Nexus, phyloXML or JSON, known by its contents."""
-        from arbora.tree.formats import files
-
-        return files.load(path)
-
-    @classmethod
-    def load_all(cls, path: PathLike) -> list[Tree]:
-        """All trees of a Newick, Nexus or phyloXML file, in its order."""
-        from arbora.tree.formats import files
-
-        return files.load_all(path)
 
     # ---- writing -----------------------------------------------------------------------------------------
 
@@ -523,108 +392,3 @@ class Tree(TreeArrays):
         from arbora.tree import _compare
 
         return _compare.cophenetic_correlation(self, other, common=common)
-
-    # ---- pictures (see arbora.view, a layer above: hence by name) ----------------------------------------
-
-    def plot(
-        self,
-        kind: Kind = "dendrogram",
-        *,
-        ax: Axes | None = None,
-        names: bool | Iterable[Any] | None = None,
-        classes: Columns | None = None,
-        metadata: Columns | None = None,
-        colors: str | ArrayLike | None = None,
-        n_clusters: int | None = None,
-        support: bool = False,
-        scale: Scale | Literal["auto"] = "auto",
-        orientation: Orientation = "left",
-        max_leaves: int = 600,
-        line_width: float | None = None,
-        legend: bool = True,
-        title: str | None = None,
-    ) -> Axes:
-        """Draw with matplotlib; see `arbora.view.plot` for every parameter.
-
-        Examples
-        --------
-        >>> from arbora import Tree
-        >>> ax = Tree.from_newick("((ant:1,bee:1):2,(cat:2,dog:2):1);").plot(classes=["insect"] * 2 + ["pet"] * 2)
-        >>> [text.get_text() for text in ax.texts]
-        ['ant', 'bee', 'cat', 'dog']
-        """
-        axes: Axes = import_module("arbora.view").plot(
-            self, kind, ax=ax, names=names, classes=classes, metadata=metadata, colors=colors, n_clusters=n_clusters,
-            support=support, scale=scale, orientation=orientation, max_leaves=max_leaves, line_width=line_width,
-            legend=legend, title=title,
-        )  # fmt: skip
-        return axes
-
-    def explore(
-        self,
-        *,
-        view: View = "circular",
-        names: Iterable[Any] | None = None,
-        classes: Columns | None = None,
-        metadata: Columns | None = None,
-        colors: str | ArrayLike | None = None,
-        texts: Iterable[Any] | None = None,
-        images: ArrayLike | None = None,
-        features: ArrayLike | None = None,
-        points: ArrayLike | None = None,
-        compare: Tree | None = None,
-        title: str | None = None,
-        edit: bool | PathLike = False,
-        similarity: Any = None,
-        port: int = 0,
-        open_browser: bool = True,
-        block: bool = False,
-    ) -> Viewer | AnyWidget:
-        """Open the explorer page, or a widget in a notebook; see `arbora.view.explore` for every parameter.
-
-        Examples
-        --------
-        >>> from arbora import Tree
-        >>> with Tree.from_newick("((a,b),c);").explore(open_browser=False) as viewer:
-        ...     viewer.url.startswith("http://127.0.0.1:")
-        True
-        """
-        viewer: Viewer | AnyWidget = import_module("arbora.view").explore(
-            self, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-            features=features, points=points, compare=compare, title=title, edit=edit, similarity=similarity, port=port,
-            open_browser=open_browser, block=block,
-        )  # fmt: skip
-        return viewer
-
-    def to_html(
-        self,
-        path: PathLike,
-        *,
-        view: View = "circular",
-        max_leaves: int | None = None,
-        names: Iterable[Any] | None = None,
-        classes: Columns | None = None,
-        metadata: Columns | None = None,
-        colors: str | ArrayLike | None = None,
-        texts: Iterable[Any] | None = None,
-        images: ArrayLike | None = None,
-        features: ArrayLike | None = None,
-        points: ArrayLike | None = None,
-        compare: Tree | None = None,
-        title: str | None = None,
-    ) -> Path:
-        """Write the explorer as one self-contained page; see `arbora.view.explore` for every parameter.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from arbora import Tree
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Tree.from_newick("((a,b),c);").to_html(f"{folder}/tree.html", classes={"kind": [1, 1, 2]}).name
-        'tree.html'
-        """
-        written: Path = import_module("arbora.view").to_html(
-            self, path, view=view, max_leaves=max_leaves, names=names, classes=classes, metadata=metadata,
-            colors=colors, texts=texts, images=images, features=features, points=points, compare=compare, title=title,
-        )  # fmt: skip
-        return written
