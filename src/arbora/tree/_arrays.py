@@ -101,7 +101,9 @@ class TreeArrays:
     @property
     def leaf_names(self) -> list[str]:
         """Name of each leaf, or its number where it has none: names for ``scipy.cluster.hierarchy.dendrogram``."""
-        return [self.label(leaf) for leaf in range(self._n_leaves)]
+        if self._name is None:
+            return [str(leaf) for leaf in range(self._n_leaves)]
+        return [name or str(leaf) for leaf, name in enumerate(self._name[: self._n_leaves].tolist())]
 
     def label(self, node: int) -> str:
         """Name of a node, or its number where it has none."""
@@ -323,7 +325,10 @@ class TreeArrays:
                 f"Got {len(names)}."
             )
         array = np.full(self.n_nodes, "", dtype=object)
-        array[: len(names)] = ["" if is_missing(name) else str(name) for name in names]
+        # most names are text already, and there may be millions
+        array[: len(names)] = [
+            name if type(name) is str else "" if is_missing(name) else str(name) for name in names
+        ]
         return frozen(array)
 
     def _checked_order(self, order: ArrayLike) -> Ints:
