@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from arbora._base.lazy import load_on_use
 
 _HOME_OF_NAME = {
-    "EstimateWarning": "arbora.logits.l2h",
+    "EstimateWarning": "arbora.logits._warnings",
     "L2H": "arbora.logits.l2h",
-    "ProbabilityWarning": "arbora.logits.l2h",
+    "ProbabilityWarning": "arbora.logits._warnings",
     "TEMI": "arbora.logits.temi",
     "TURTLE": "arbora.logits.turtle",
     "calibration_error": "arbora.logits.calibration",
@@ -30,6 +30,8 @@ __all__ = sorted(_HOME_OF_NAME)
 
 if TYPE_CHECKING:
     from arbora.logits._from_estimator import from_estimator as from_estimator
+    from arbora.logits._warnings import EstimateWarning as EstimateWarning
+    from arbora.logits._warnings import ProbabilityWarning as ProbabilityWarning
     from arbora.logits.calibration import calibration_error as calibration_error
     from arbora.logits.calibration import fit_temperature as fit_temperature
     from arbora.logits.choose import choose_n_clusters as choose_n_clusters
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from arbora.logits.hierarchical import node_scores as node_scores
     from arbora.logits.hierarchical import risk_coverage as risk_coverage
     from arbora.logits.l2h import L2H as L2H
-    from arbora.logits.l2h import EstimateWarning as EstimateWarning
-    from arbora.logits.l2h import ProbabilityWarning as ProbabilityWarning
     from arbora.logits.report import class_report as class_report
     from arbora.logits.taxonomy import taxonomy_tree as taxonomy_tree
     from arbora.logits.temi import TEMI as TEMI

@@ -48,6 +48,9 @@ def class_numbers(y: ArrayLike, tree: Tree, n_points: int) -> Ints:
     values = np.asarray(y)
     if values.ndim != 1 or len(values) != n_points:
         raise ValueError(f"y must hold one class per point, {n_points}. Got shape {values.shape}.")
+    if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
+        # whole numbers that a frame made real ones
+        values = values.astype(np.int64)
     if values.dtype.kind in "iu":
         if n_points and (values.min() < 0 or values.max() >= tree.n_leaves):
             raise ValueError(

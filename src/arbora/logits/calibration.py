@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from arbora._base.arrays import as_matrix
 from arbora._base.params import check_real, check_switch, check_whole
 from arbora._base.types import Bools, Floats, Ints
 
@@ -139,9 +140,9 @@ def _tempered(logs: Floats, temperature: float) -> Floats:
 
 
 def _checked(logits: ArrayLike, y: ArrayLike, from_probabilities: bool) -> tuple[Floats, Ints]:
-    values: NDArray[np.float64] = np.asarray(logits, dtype=np.float64)
+    values = np.asarray(as_matrix(logits, argument="logits").values, dtype=np.float64)
     classes = np.asarray(y)
-    if values.ndim != 2 or len(values) == 0:
+    if 0 in values.shape:
         raise ValueError(f"logits must have shape (n_points, n_classes) with points. Got {values.shape}.")
     if not np.isfinite(values).all():
         raise ValueError("logits must not hold NaN or infinity.")

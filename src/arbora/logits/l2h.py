@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from arbora._base.arrays import as_matrix
 from arbora._base.params import check_choice, check_n_clusters, check_real, check_switch, check_whole
 from arbora._base.random import generator
 from arbora._base.rows import Rows, is_in_pieces, open_rows
@@ -27,19 +27,12 @@ from arbora.logits._numbers import is_tensor_or_bfloat16
 from arbora.logits._open import blocks_of, open_logits
 from arbora.logits._protocol import AGGREGATIONS, Aggregation, Assignment, LogitRows, Merges, Reading
 from arbora.logits._rows import ArrayRows
+from arbora.logits._warnings import warn_if_estimated, warn_if_probabilities
 from arbora.logits.evaluate import evaluate_tree
 from arbora.tree import Tree
 from arbora.tree.cutting import Level
 
 _BOOTSTRAPS, _MOST_NUMBERS_FOR_BOOTSTRAP = 20, 20_000_000
-
-
-class EstimateWarning(UserWarning):
-    """Some groups were judged by the largest probabilities of their points alone."""
-
-
-class ProbabilityWarning(UserWarning):
-    """The rows given as logits sum to one, so that they are probably probabilities."""
 
 
 class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -182,7 +175,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
             if rows.settle(assignment, merges, progress, every_group=self.merging == "all_pairs"):
                 merges = method.merges(assignment, rows, progress=progress)
             self.exact_ = rows.exact
-            self._warn_if_estimated(rows)
+            warn_if_estimated(rows)
             tree = method.tree(assignment, rows, merges)
             self.replicates_ = method.replicates(
                 assignment,
@@ -226,6 +219,9 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         if is_tensor_or_bfloat16(X):
             validate_data(self, np.broadcast_to(np.float32(0), tuple(X.shape)), reset=reset)
             return open_rows(X)
+        if isinstance(X, (list, tuple, Mapping)) or getattr(getattr(X, "dtype", None), "names", None):
+            # ragged lists, mappings and structured arrays are refused in arbora's words
+            X = as_matrix(X).values
         # the first reading of the rows finds NaN and infinity without another pass
         checked = validate_data(
             self, X, reset=reset, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False
@@ -234,7 +230,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
 
     def _open(self, source: Rows, X: Any) -> LogitRows:
         if not self.from_probabilities:
-            _warn_if_probabilities(source)
+            warn_if_probabilities(source)
         if is_tensor_or_bfloat16(X):
             # kernels read the bits of bfloat16 as they are
             return ArrayRows(X, self._reading)
@@ -270,16 +266,6 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         self.merge_scores_, self.merge_shares_ = merges.score, merges.share
         self.tree_ = tree.replace(name=unique_names(names, self.n_classes_))
         self.labels_ = self._cut(None, None)[self.assignments_]
-
-    def _warn_if_estimated(self, rows: LogitRows) -> None:
-        if not self.exact_:
-            warnings.warn(
-                f"{rows.n_estimated} groups were judged by the {rows.n_kept} largest probabilities of their points. "
-                "Pass something that can be read twice (a path, a list, a function that returns the batches), or a "
-                "larger max_memory.",
-                EstimateWarning,
-                stacklevel=4,
-            )
 
     # ---- levels --------------------------------------------------------------------------------------
 
@@ -417,17 +403,3 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         tags.input_tags.positive_only = bool(self.from_probabilities)
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _warn_if_probabilities(source: Rows) -> None:
-    n_points, n_classes = source.shape
-    if n_classes < 3 or (n_points is not None and n_points <= n_classes):
-        return
-    first = source.head().astype(np.float64)
-    if len(first) == 0 or not (first >= 0).all() or not np.allclose(first.sum(axis=1), 1, atol=1e-2):
-        return
-    warnings.warn(
-        "The rows of X sum to 1: they look like probabilities, but are read as logits. Say from_probabilities=True.",
-        ProbabilityWarning,
-        stacklevel=5,
-    )

@@ -1,0 +1,45 @@
+"""What L2H warns of: groups that were estimated, and probabilities that were given as logits."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from arbora._base.rows import Rows
+from arbora.logits._protocol import LogitRows
+
+
+class EstimateWarning(UserWarning):
+    """Some groups were judged by the largest probabilities of their points alone."""
+
+
+class ProbabilityWarning(UserWarning):
+    """The rows given as logits sum to one, so that they are probably probabilities."""
+
+
+def warn_if_estimated(rows: LogitRows) -> None:
+    """Warn where answers were not exact; called by `L2H.fit` itself, whose caller the warning names."""
+    if not rows.exact:
+        warnings.warn(
+            f"{rows.n_estimated} groups were judged by the {rows.n_kept} largest probabilities of their points. "
+            "Pass something that can be read twice (a path, a list, a function that returns the batches), or a "
+            "larger max_memory.",
+            EstimateWarning,
+            stacklevel=4,
+        )
+
+
+def warn_if_probabilities(source: Rows) -> None:
+    """Warn where rows are not negative and sum to 1."""
+    n_points, n_classes = source.shape
+    if n_classes < 3 or (n_points is not None and n_points <= n_classes):
+        return
+    first = source.head().astype(np.float64)
+    if len(first) == 0 or not (first >= 0).all() or not np.allclose(first.sum(axis=1), 1, atol=1e-2):
+        return
+    warnings.warn(
+        "The rows of X sum to 1: they look like probabilities, but are read as logits. Say from_probabilities=True.",
+        ProbabilityWarning,
+        stacklevel=5,
+    )
