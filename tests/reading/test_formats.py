@@ -330,7 +330,7 @@ def test_trees_come_from_npz_newick_linkage_matrices_and_graphml(tmp_path):
         ("g.edges", "a b 1\nb c heavy\n", "not a number"),
         ("g.edges", "a b 1\nb c -3\n", "not negative"),
         ("x.csv.gz", gzip.compress(b"a,b\n1,2\n" * 500, mtime=0)[:-30], "damaged gzip"),
-        ("x.nex", "#NEXUS\nbegin trees;\n", "nexus"),
+        ("x.nex", "#NEXUS\nbegin trees;\n", "Nexus"),
     ],
 )
 def test_damaged_and_foreign_files_are_named_with_what_is_wrong(tmp_path, name, content, words):

@@ -156,6 +156,11 @@ def read_file(source: str, options: ReadOptions) -> Dataset | Tree:
 def _read_as(kind: str, contents: Contents, options: ReadOptions) -> Dataset | Tree:
     try:
         return _dispatched(kind, contents, options)
+    except FormatError as error:
+        # readers of text do not know the name of its file
+        if contents.name in str(error):
+            raise
+        raise FormatError(f"{contents.name}: {error}") from error
     except (ArboraError, ValueError, TypeError, MemoryError, ImportError):
         raise
     # whatever a library raises on a damaged file

@@ -29,13 +29,13 @@ def is_header(first: Sequence[str], rest: Sequence[Sequence[str]], name: str) ->
     if not _counts(numbers) or any(_goes_on(first, row, places) for row in rest[:1]):
         return False
     below = [row[place] for row in rest for place in places if row[place] not in MISSING_WORDS]
-    whole = all(_is_whole(cell) for cell in below)
-    if not whole:
-        return len(numbers) > 1
-    if len(numbers) >= _ENOUGH_NUMBERED or (_are_years(numbers) and not _are_years(below)):
+    n_whole = sum(_is_whole(cell) for cell in below)
+    if n_whole == 0 or len(numbers) >= _ENOUGH_NUMBERED or (_are_years(numbers) and not _are_years(below)):
         return True
-    if len(numbers) < 3 and len(numbers) == len(first):
-        # two small whole numbers in a row are data far more often than names
+    if n_whole < len(below) and (len(numbers) > 3 or (len(numbers) == 3 and numbers[0] == "0")):
+        return True
+    if len(numbers) == len(first) and (len(numbers) < 3 or numbers[0] == "1"):
+        # a few small whole numbers above such numbers are data far more often than names
         return False
     raise FormatError(
         f"{name}: the first row, {', '.join(map(str, first[:8]))}, may be a header or data. "
