@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -123,12 +124,24 @@ class ClassReport:
         return "".join([*said, *(part.to_html() for part in self.sections())])
 
     def explore(self, **options: Any) -> Any:
-        """Open the explorer on the tree with the report's figures as columns; see `arbora.view.explore`."""
-        return self.tree.explore(**{"metadata": self.columns, **options})
+        """Open the explorer on the tree, with this report beside it and its figures as columns; see `Tree.explore`."""
+        return self.tree.explore(**{"metadata": self.columns, "report": self._for_page(), **options})
 
     def to_html(self, path: PathLike, **options: Any) -> Any:
-        """Write the explorer page with the report's figures as columns; see `Tree.to_html`."""
-        return self.tree.to_html(path, **{"metadata": self.columns, "title": "Class report", **options})
+        """Write a page of this report and the tree, with its figures as columns; see `Tree.to_html`."""
+        about = {"metadata": self.columns, "report": self._for_page(), "title": "Class report"}
+        return self.tree.to_html(path, **{**about, **options})
+
+    def _for_page(self) -> dict[str, Any]:
+        """The report with the scores of every node, which their cards show."""
+        found = self.to_dict()
+        if self.nodes is not None:
+            scores = {"precision": self.nodes.precision, "recall": self.nodes.recall, "f1": self.nodes.f1}
+            found["node_scores"] = {
+                name: [None if math.isnan(value) else float(value) for value in values]
+                for name, values in scores.items()
+            }
+        return found
 
 
 def class_report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -74,6 +74,7 @@ class TreePictures(TreeArrays):
         features: ArrayLike | None = None,
         points: ArrayLike | None = None,
         compare: Tree | None = None,
+        report: Mapping[str, Any] | None = None,
         title: str | None = None,
         edit: bool | PathLike = False,
         similarity: Any = None,
@@ -92,8 +93,8 @@ class TreePictures(TreeArrays):
         """
         viewer: Viewer | AnyWidget = import_module("arbora.view").explore(
             self, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-            features=features, points=points, compare=compare, title=title, edit=edit, similarity=similarity, port=port,
-            open_browser=open_browser, block=block,
+            features=features, points=points, compare=compare, report=report, title=title,
+            edit=edit, similarity=similarity, port=port, open_browser=open_browser, block=block,
         )  # fmt: skip
         return viewer
 
@@ -112,6 +113,7 @@ class TreePictures(TreeArrays):
         features: ArrayLike | None = None,
         points: ArrayLike | None = None,
         compare: Tree | None = None,
+        report: Mapping[str, Any] | None = None,
         title: str | None = None,
     ) -> Path:
         """Write the explorer as one self-contained page; see `arbora.view.explore` for every parameter.
@@ -126,6 +128,7 @@ class TreePictures(TreeArrays):
         """
         written: Path = import_module("arbora.view").to_html(
             self, path, view=view, max_leaves=max_leaves, names=names, classes=classes, metadata=metadata,
-            colors=colors, texts=texts, images=images, features=features, points=points, compare=compare, title=title,
+            colors=colors, texts=texts, images=images, features=features, points=points, compare=compare,
+            report=report, title=title,
         )  # fmt: skip
         return written

@@ -13,7 +13,7 @@ from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view import palette
 from arbora.view.columns import Column, compact, read_column, read_columns
-from arbora.view.inputs import checked_images, checked_names, checked_rows, checked_texts
+from arbora.view.inputs import checked_images, checked_names, checked_report, checked_rows, checked_texts
 from arbora.view.layout import Layout
 from arbora.view.scores import splits_for
 from arbora.view.tangle import crossings, face_to_face
@@ -52,6 +52,8 @@ class Content:
     compare : Tree, optional
         A second tree over the same leaves, for the tanglegram. Siblings of both are then drawn in the order that
         makes the fewest lines cross.
+    report : mapping, optional
+        A report to show beside the tree, as `arbora.logits.ClassReport.to_dict` gives it.
     title : str, optional
     """
 
@@ -68,6 +70,7 @@ class Content:
         features: ArrayLike | None = None,
         points: ArrayLike | None = None,
         compare: Tree | None = None,
+        report: Mapping[str, Any] | None = None,
         title: str | None = None,
     ) -> None:
         if not isinstance(tree, Tree):
@@ -84,6 +87,7 @@ class Content:
         self.title = f"Tree of {tree.n_leaves:,} {plural}" if title is None else str(title)
         self.columns = read_columns(tree, classes, metadata)
         self.color = self._checked_colors(colors)
+        self.report = None if report is None else checked_report(report)
         self.images = None if images is None else checked_images(images, tree.n_leaves)
         self.texts = None if texts is None else checked_texts(texts, tree.n_leaves)
         self.words = None if self.texts is None else WordCounts(self.texts, tree)
@@ -193,6 +197,7 @@ class Content:
             "levels": [[k, splits_for(self.layout, k)] for k in self.levels],
             "isTaxonomy": self._is_taxonomy,
             "editable": False,
+            "report": self.report,
             "palette": palette.for_page(),
         }
 

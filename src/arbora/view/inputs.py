@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,19 @@ def checked_images(images: Any, n_leaves: int) -> NDArray[np.uint8]:
     check_finite(array, "images")
     low, high = float(array.min()), float(array.max())
     return np.round((array - low) * (255 / max(high - low, 1e-300))).astype(np.uint8)
+
+
+def checked_report(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report as plain values: warnings, notes, and sections with title, text, and table or matrix."""
+    if not isinstance(report, Mapping) or not isinstance(report.get("sections"), list):
+        raise ValueError(
+            "report must be a mapping with a list of sections, as ClassReport.to_dict() gives it."
+        )
+    for section in report["sections"]:
+        absent = {"name", "title", "text", "columns", "rows"} - set(section)
+        if absent:
+            raise ValueError(f"Every section of a report needs {sorted(absent)}. Got {sorted(section)}.")
+    return {"warnings": [], "notes": [], **report}
 
 
 def _is_missing(text: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -34,6 +34,7 @@ def widget(
     features: ArrayLike | None = None,
     points: ArrayLike | None = None,
     compare: Tree | None = None,
+    report: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> AnyWidget:
     """The explorer as a notebook widget.
@@ -46,7 +47,7 @@ def widget(
     view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
     height : int
         Pixels.
-    names, classes, metadata, colors, texts, images, features, points, compare, title
+    names, classes, metadata, colors, texts, images, features, points, compare, report, title
         What is known about the leaves; see `explore`.
 
     Returns
@@ -62,7 +63,7 @@ def widget(
     """
     shown = Content(
         tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-        features=features, points=points, compare=compare, title=title,
+        features=features, points=points, compare=compare, report=report, title=title,
     )  # fmt: skip
     return widget_of(Session(shown), view=view, height=height)
 

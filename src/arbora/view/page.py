@@ -6,7 +6,7 @@ import base64
 import hashlib
 import html
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,6 +62,7 @@ def to_html(
     features: ArrayLike | None = None,
     points: ArrayLike | None = None,
     compare: Tree | None = None,
+    report: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> Path:
     """Write the explorer as one self-contained HTML file.
@@ -77,7 +78,7 @@ def to_html(
     max_leaves : int, optional
         Write the upper part of a larger tree: at most this many groups (20,000 at the most) take the place of its
         leaves, with their counts, columns, top words and exemplars.
-    names, classes, metadata, colors, texts, images, features, points, compare, title
+    names, classes, metadata, colors, texts, images, features, points, compare, report, title
         What is known about the leaves; see `explore`.
 
     Returns
@@ -97,7 +98,7 @@ def to_html(
     """
     shown = Content(
         tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-        features=features, points=points, compare=compare, title=title,
+        features=features, points=points, compare=compare, report=report, title=title,
     )  # fmt: skip
     return write_page(shown, path, view, max_leaves=max_leaves)
 

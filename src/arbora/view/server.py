@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -122,6 +122,7 @@ def explore(
     features: ArrayLike | None = None,
     points: ArrayLike | None = None,
     compare: Tree | None = None,
+    report: Mapping[str, Any] | None = None,
     title: str | None = None,
     edit: bool | PathLike = False,
     similarity: Similarity | None = None,
@@ -156,6 +157,8 @@ def explore(
         The linked scatter; by default the first two principal axes of `features`.
     compare : Tree, optional
         A second tree over the same leaves, for the tanglegram.
+    report : mapping, optional
+        A report to show beside the tree, as `arbora.logits.ClassReport.to_dict` gives it.
     title : str, optional
     edit : bool or path-like
         Let the page rename, merge and move nodes, with undo and redo; ``viewer.tree`` is the tree as it is now. With a
@@ -188,7 +191,7 @@ def explore(
     check_switch(block, "block")
     about: dict[str, Any] = {
         "names": names, "classes": classes, "metadata": metadata, "colors": colors, "texts": texts, "images": images,
-        "features": features, "points": points, "compare": compare, "title": title,
+        "features": features, "points": points, "compare": compare, "report": report, "title": title,
     }  # fmt: skip
     session = _session(tree, about, edit, similarity)
     if _in_notebook():

@@ -36,7 +36,7 @@ test("cells that begin like a formula stay text", () => {
 });
 
 test("the state survives the address", () => {
-  const state = { view: "disk", k: 7, color: "a & b", scale: "size", theme: "dark", select: 12, camera: "1,2", collapsed: [3, 4], folds: true };
+  const state = { view: "disk", k: 7, color: "a & b", scale: "size", theme: "dark", select: 12, camera: "1,2", collapsed: [3, 4], folds: true, report: false };
   assert.deepEqual(readState(`#${stateText(state)}`), state);
   assert.equal(readState("#select=-1&k=x").select, null);
   assert.equal(readState("").folds, null);

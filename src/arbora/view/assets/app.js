@@ -18,6 +18,7 @@ import { readState, stateText } from "./link.js";
 import { exportView } from "./export.js";
 import { preparePrint } from "./print.js";
 import { Editing } from "./editing.js";
+import { Report } from "./report.js";
 import { labelSpace } from "./text.js";
 import { DendrogramView } from "./view_dendrogram.js";
 import { CircularView } from "./view_circular.js";
@@ -43,6 +44,7 @@ export class Explorer {
     this.cutting = new Cutting(this);
     this.finding = new Finding(this);
     this.editing = this.facts.editable ? new Editing(this) : null;
+    this.report = this.facts.report ? new Report(this) : null;
     this.closing = new AbortController();
     this.panel = new Panel(root, this);
     this.legend = new Legend(this.panel.legend, this);
@@ -100,6 +102,7 @@ export class Explorer {
     const first = select ?? wanted.select;
     if (first !== null && first < this.facts.nNodes) await this.selection.goTo(first, false);
     if (this.editing) await this.editing.open();
+    if (this.report) this.setReport(wanted.report === null ? first === null : wanted.report);
     this.ready = true;
     this.panel.body.dataset.ready = "yes";
   }
@@ -164,6 +167,7 @@ export class Explorer {
     if (name === "tangle" && !this.stage.views.tangle) {
       this.stage.addView("tangle", new TangleView(this.store, await this.source.tangle(), this.coloring));
     }
+    if (this.showsReport) this.setReport(false);
     this.stage.show(name, animate);
     this.panel.showViews(this.viewNames(), name);
     this.showStatus();
@@ -189,6 +193,7 @@ export class Explorer {
   setTheme(theme) {
     this.looks.setTheme(theme);
     this.selection.showCard();
+    if (this.showsReport) this.report.show();
     this.repaint();
     this.legend.show();
     this.rememberState();
@@ -244,6 +249,21 @@ export class Explorer {
     return this.selection.clear();
   }
 
+  // The report takes the place of the picture.
+  setReport(shown) {
+    this.showsReport = shown;
+    if (shown) this.report.show();
+    this.panel.showReport(shown);
+    this.stage.resize();
+    this.rememberState();
+  }
+
+  // From the report to a node of the tree.
+  leaveReport(node) {
+    this.setReport(false);
+    return this.goTo(node);
+  }
+
   toggleHelp() {
     this.panel.help.hidden = !this.panel.help.hidden;
   }
@@ -292,7 +312,7 @@ export class Explorer {
     const text = stateText({
       view: this.stage.name, k: this.cut && this.cut.clusters, color: this.coloring.by, scale: this.store.scale,
       theme: this.theme, select: this.selected, camera: this.stage.view.cameraText(), collapsed: [...this.collapsed],
-      folds: this.cutting.folds,
+      folds: this.cutting.folds, report: this.report ? this.showsReport : null,
     });
     history.replaceState(null, "", `#${text}`);
   }

@@ -23,6 +23,10 @@ function cardFacts(card, app) {
   const truth = app.facts.columns.indexOf(app.cutting.truth);
   const known = truth >= 0 ? card.columns[truth].known : 0;
   if (known && card.size > 1) facts.push(["Purity", short(card.columns[truth].mix[0][1] / known)]);
+  const scores = app.facts.report?.node_scores || {};
+  for (const [name, title] of [["precision", "Precision"], ["recall", "Recall"], ["f1", "F1"]]) {
+    if (scores[name] && scores[name][card.node] !== null) facts.push([title, short(scores[name][card.node])]);
+  }
   facts.push(["Number", String(card.node)]);
   return facts;
 }

@@ -5,6 +5,7 @@ export function stateText(state) {
     if (state[key] !== null && state[key] !== undefined && state[key] !== "") text.set(key, state[key]);
   }
   text.set("folds", state.folds ? "1" : "0");
+  if (typeof state.report === "boolean") text.set("report", state.report ? "1" : "0");
   if (state.collapsed && state.collapsed.length) text.set("collapsed", state.collapsed.slice(0, 500).join("."));
   return text.toString();
 }
@@ -20,6 +21,7 @@ export function readState(text) {
     theme: given.get("theme"),
     select: number("select"),
     camera: given.get("camera"),
+    report: given.has("report") ? given.get("report") === "1" : null,
     folds: given.has("folds") ? given.get("folds") === "1" : null,
     collapsed: (given.get("collapsed") || "").split(".").filter((id) => /^\d{1,10}$/.test(id)).map(Number),
   };

@@ -21,7 +21,8 @@ export class Panel {
     this.body = el("div", { class: "arbora" },
       this.buildHeader(),
       el("div", { class: "work" },
-        el("section", { class: "picture" }, this.app.editing && this.app.editing.bar, this.trail, el("div", { class: "canvas-box" }, this.canvas, this.tip, this.help)),
+        this.picture = el("section", { class: "picture" }, this.app.editing && this.app.editing.bar, this.trail, el("div", { class: "canvas-box" }, this.canvas, this.tip, this.help)),
+        this.app.report && this.app.report.box,
         this.buildSide()),
       this.live);
     root.append(this.body);
@@ -48,7 +49,9 @@ export class Panel {
     const tool = (text, label, action, name) => el("button", { type: "button", class: "tool", title: label, "aria-label": label, "data-action": name, onclick: action }, text);
     this.menu = el("div", { class: "menu", hidden: true }, ...EXPORTS.map(([text, kind]) =>
       el("button", { type: "button", "data-export": kind, onclick: () => { this.menu.hidden = true; this.app.export(kind); } }, text)));
+    this.reportButton = this.app.report && tool("Report", "Report or tree", () => this.app.setReport(!this.app.showsReport), "report");
     return el("div", { class: "tools" },
+      this.reportButton,
       tool("Fit", "Show everything (0)", () => this.app.cutting.drillOut(), "fit"),
       el("div", { class: "holder" }, tool("Export", "Export", () => { this.menu.hidden = !this.menu.hidden; }, "export"), this.menu),
       tool("◐", "Light or dark (t)", () => this.app.toggleTheme(), "theme"),
@@ -67,6 +70,12 @@ export class Panel {
       type: "button", "data-view": name, "aria-pressed": String(name === current), title: `${VIEW_TITLES[name]} (${k + 1})`,
       onclick: () => this.app.showView(name),
     }, VIEW_TITLES[name])));
+  }
+
+  showReport(shown) {
+    this.app.report.box.hidden = !shown;
+    this.picture.hidden = shown;
+    this.reportButton.textContent = shown ? "Tree" : "Report";
   }
 
   showTrail(trail) {
