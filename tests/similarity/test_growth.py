@@ -85,6 +85,9 @@ def test_features_grow(affine):
 def test_gaussian_similarities_grow_at_their_scale():
     small = ab.similarity.gaussian(X[:50])
     assert_same(grown(small, X[50:]), ab.similarity.gaussian(X, scale=small.scale))
+    by_direction = ab.similarity.gaussian(X[:50], metric="cosine")
+    whole = ab.similarity.gaussian(X, by_direction.scale, "cosine")
+    assert_same(grown(by_direction, X[50:]), whole)
 
 
 def test_given_similarities_grow_by_rows():

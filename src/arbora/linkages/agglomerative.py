@@ -12,7 +12,7 @@ from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_choice
 from arbora._base.threads import in_background
 from arbora._base.types import Floats
-from arbora.linkages.graph import GRAPH_METHODS, graph_linkage
+from arbora.linkages.graph import GRAPH_METHODS, GraphMethod, graph_linkage
 from arbora.similarity import Similarity
 from arbora.similarity.graph import graph, is_network
 from arbora.similarity.inputs import condensed_distances
@@ -134,8 +134,8 @@ def _refuse_metric(metric: str | None, kind: Kind) -> None:
 
 def _from_similarity(similarity: Similarity, method: Method) -> Tree:
     if similarity.csr is not None:
-        check_choice(method, "method (for a graph)", GRAPH_METHODS)
-        return graph_linkage(similarity, method)
+        graph_method: GraphMethod = check_choice(method, "method (for a graph)", GRAPH_METHODS)
+        return graph_linkage(similarity, graph_method)
     if method == "paris":
         raise ValueError(
             'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'

@@ -28,6 +28,7 @@ from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_ma
 from arbora.probabilistic.start import Start, model_of_tree, start_tree, tree_with_support
 from arbora.probabilistic.training import Relaxation, TrainingState, train
 from arbora.similarity.graph import GraphSimilarity
+from arbora.similarity.knn import Metric
 from arbora.tree import Tree
 
 
@@ -155,7 +156,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         directed: Directed = "sum",
         similarity: GraphSource = "auto",
         n_neighbors: int = 10,
-        metric: str = "euclidean",
+        metric: Metric = "euclidean",
         use_spare_nodes: bool = True,
         refine: bool | dict[str, Any] = False,
         checkpoint: PathLike | None = None,

@@ -75,7 +75,7 @@ def cluster(
         form.
     similarity : {"auto", "knn", "cosine"}
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
-        compares all pairs where there are no more points than neighbors, and refuses what may not be vectors:
+        compares all pairs of up to two points per neighbor, and refuses what may not be vectors:
         rows of probabilities, which `arbora.L2H` is for, and square matrices.
     n_neighbors : int
         Neighbors of each point in the graph.
@@ -177,7 +177,7 @@ class Options:
         n_points = compared.n_points
         chosen = {}
         if is_few(given, self.similarity, self.n_neighbors):
-            chosen["similarity"] = f"all pairs, metric {self.metric} (no more points than neighbors)"
+            chosen["similarity"] = f"all pairs, metric {self.metric} ({n_points} points are few)"
         elif given.kind in ("vectors", "distances") and self.similarity == "auto":
             chosen["similarity"] = f"knn, metric {self.metric} ({given.description} were given)"
         if self.n_perturbations is None:

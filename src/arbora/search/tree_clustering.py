@@ -42,7 +42,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         How vectors are compared; "precomputed" where X holds distances, a square matrix or SciPy's condensed form.
     similarity : {"auto", "knn", "cosine"}
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
-        compares all pairs where there are no more points than neighbors, and refuses what may not be vectors:
+        compares all pairs of up to two points per neighbor, and refuses what may not be vectors:
         rows of probabilities, which `arbora.L2H` is for, and square matrices.
     n_neighbors : int
         Neighbors of each point in the graph.

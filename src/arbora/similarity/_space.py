@@ -92,7 +92,7 @@ class VectorSpace:
         rows = as_sparse(X).astype(np.float64, copy=False)
         if self.metric == "euclidean":
             return rows
-        is_zero = sp.csr_array((abs(rows).sum(axis=1) == 0).astype(np.float64)[:, None])
+        is_zero = sp.csr_array((abs(rows).max(axis=1).toarray().reshape(-1, 1) == 0).astype(np.float64))
         return sp.csr_array(sp.hstack([directions_of_sparse(rows), is_zero]))
 
     def _reduced(self, X: Any) -> AnyFloats:
@@ -105,7 +105,7 @@ class VectorSpace:
         if self.metric == "euclidean":
             return X
         # a row of zeros has no direction: on an axis of its own it is at cosine 0 from every other row
-        is_zero = (~X.any(axis=1)).astype(X.dtype)[:, None]
+        is_zero = np.logical_not(X.any(axis=1, keepdims=True)).astype(X.dtype)
         return np.hstack([directions(X), is_zero])
 
 

@@ -31,8 +31,8 @@ def check_symmetric(matrix: NDArray[Any], argument: str) -> None:
         here, there = matrix[first : first + step], matrix[:, first : first + step].T
         excess = np.abs(here - there) - (_RELATIVE * np.maximum(np.abs(here), np.abs(there)) + noise)
         if excess.max() > worst:
-            i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
-            worst, where = float(excess.max()), (first + int(i), int(j))
+            at = np.unravel_index(int(np.argmax(excess)), excess.shape)
+            worst, where = float(excess.max()), (first + int(at[0]), int(at[1]))
     if worst > 0:
         i, j = where
         raise ValueError(

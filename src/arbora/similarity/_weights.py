@@ -38,7 +38,8 @@ class Weighting:
         if self.kind == "heat":
             weights = np.exp(-0.5 * (distance / self.heat) ** 2).astype(np.float32)
             return np.maximum(weights, _SMALLEST_WEIGHT)
-        return np.maximum(kernels.fuzzy_weights(distance, self.nearest, self.scale), _SMALLEST_WEIGHT)
+        fuzzy: Singles = kernels.fuzzy_weights(distance, self.nearest, self.scale)
+        return np.maximum(fuzzy, _SMALLEST_WEIGHT)
 
     def of_new(self, distance: Floats, points: Ints) -> Singles:
         """The same for new points; a neighbor's view counts where the new point would be its neighbor."""

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arbora._base.params import check_choice
 from arbora.errors import FormatError
 from arbora.similarity._duplicates import Groups
 from arbora.similarity._neighbors import DistanceIndex, Index, NeighborIndex, SparseIndex
@@ -20,7 +21,7 @@ from arbora.similarity._space import DistanceSpace, Space, VectorSpace
 from arbora.similarity._weights import Weighting
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import FeatureSimilarity
-from arbora.similarity.gaussian import GAUSSIAN_METRICS, GaussianSimilarity
+from arbora.similarity.gaussian import GAUSSIAN_METRICS, GaussianMetric, GaussianSimilarity
 from arbora.similarity.graph import GraphSimilarity
 from arbora.similarity.knn import KnnModel, KnnSimilarity
 from arbora.similarity.protocol import Similarity
@@ -99,8 +100,7 @@ def _write_gaussian(similarity: GaussianSimilarity) -> Arrays:
 
 def _read_gaussian(arrays: Mapping[str, NDArray[Any]]) -> GaussianSimilarity:
     _require(arrays["X"].ndim == 2, "its vectors are not a matrix")
-    metric = str(arrays["metric"])
-    _require(metric in GAUSSIAN_METRICS, "its metric is unknown")
+    metric: GaussianMetric = check_choice(str(arrays["metric"]), "metric", GAUSSIAN_METRICS)
     return GaussianSimilarity(arrays["X"], float(arrays["scale"]), metric)
 
 

@@ -93,15 +93,19 @@ class GaussianSimilarity(Similarity):
 
     def query(self, X: Any, *, n_jobs: int | None = None) -> sp.csr_array:
         """Similarity of new points to these, as sparse rows."""
-        vectors = _placed(as_vectors(X), self.metric)
+        new = self._scaled(self.place(X))
+        step = max(1, self.values_at_once // self.n_points)
+        blocks = [sp.csr_array(self._kernel(new[first : first + step])) for first in range(0, len(new), step)]
+        return sp.csr_array(sp.vstack(blocks))
+
+    def place(self, X: Any) -> Floats:
+        """New points, checked, as `X` holds the old ones."""
+        vectors = as_vectors(X)
         if vectors.shape[1] != self.X.shape[1]:
             raise ValueError(
                 f"X must have the {self.X.shape[1]} features of the fitted rows. Got {vectors.shape[1]}."
             )
-        new = self._scaled(vectors)
-        step = max(1, self.values_at_once // self.n_points)
-        blocks = [sp.csr_array(self._kernel(new[first : first + step])) for first in range(0, len(new), step)]
-        return sp.csr_array(sp.vstack(blocks))
+        return _placed(vectors, self.metric)
 
     def subset(self, points: ArrayLike) -> GaussianSimilarity:
         """The similarity of some of the points, in the given order."""
@@ -238,7 +242,7 @@ def _of_distances(distances: Floats, names: list[str] | None) -> Similarity:
 
 
 def _placed(vectors: Floats, metric: GaussianMetric) -> Floats:
-    return directions(vectors) if metric == "cosine" else vectors
+    return np.asarray(directions(vectors), dtype=np.float64) if metric == "cosine" else vectors
 
 
 def _checked_scale(scale: Any) -> float:

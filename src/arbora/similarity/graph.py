@@ -58,7 +58,7 @@ class GraphSimilarity(Similarity):
     @property
     def n_edges(self) -> int:
         """Number of edges, each counted once, self-loops included."""
-        return self.csr.nnz // 2 + int(np.count_nonzero(self.self_loops))
+        return int(self.csr.nnz) // 2 + int(np.count_nonzero(self.self_loops))
 
     @property
     def total(self) -> float:
@@ -84,7 +84,7 @@ class GraphSimilarity(Similarity):
     def rows(self, i: ArrayLike) -> Floats:
         """Similarity of the points i to all points."""
         points = check_points(i, self.n_points)
-        rows = self.csr[points].toarray().astype(np.float64, copy=False)
+        rows: Floats = self.csr[points].toarray().astype(np.float64, copy=False)
         rows[np.arange(len(points)), points] = self.self_loops[points]
         return rows
 

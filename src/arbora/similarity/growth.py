@@ -64,7 +64,8 @@ def grown(
     elif isinstance(similarity, FeatureSimilarity):
         found = _grown_features(similarity, X)
     elif isinstance(similarity, GaussianSimilarity):
-        found = GaussianSimilarity(np.vstack([similarity.X, as_vectors(X)]), similarity.scale)
+        vectors = np.vstack([similarity.X, similarity.place(X)])
+        found = GaussianSimilarity(vectors, similarity.scale, similarity.metric)
     elif isinstance(similarity, GraphSimilarity):
         found = _grown_graph(similarity, X)
     elif isinstance(similarity, DenseSimilarity):
@@ -89,9 +90,13 @@ def _grown_knn(
         )
     new = space.place(X)
     n_threads = count_threads(n_jobs)
-    rows = sp.csr_array(sp.vstack([known, new / old.unit])) if isinstance(old, SparseIndex) else None
-    if rows is None:
+    rows: Any
+    if isinstance(old, SparseIndex):
+        rows = sp.csr_array(sp.vstack([known, new / old.unit]))
+    elif isinstance(old, NeighborIndex):
         rows = np.vstack([known, old.transform(new)])
+    else:
+        raise TypeError(f"A neighbor graph found by {type(old).__name__} cannot grow. Fit again.")
     space.n_points, space.names = int(rows.shape[0]), None
     wanted = similarity.n_neighbors if n_neighbors is None else n_neighbors
     k = min(wanted, space.n_points - 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -202,7 +203,8 @@ def _groups(space: Space, n_neighbors: int) -> Groups:
     return Groups(everyone, everyone)
 
 
-class KnnModel(NamedTuple):
+@dataclass(frozen=True)
+class KnnModel:
     """What new points are compared by: the points that differ, their index, and the weights of distances."""
 
     space: Space

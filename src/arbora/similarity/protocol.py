@@ -207,7 +207,8 @@ class Similarity(ABC):
             return -_mean_of_largest(self.query(X, n_jobs=n_jobs), count)
         if X is not None:
             new = self.features_of(X)
-            similar = (new[first : first + step] @ self.features.T for first in range(0, len(new), step))
+            old = np.asarray(self.features)
+            similar = (new[first : first + step] @ old.T for first in range(0, len(new), step))
         else:
             sample = np.linspace(0, self.n_points - 1, min(self.n_points, _N_SAMPLED)).astype(np.int64)
             if self.csr is not None:
