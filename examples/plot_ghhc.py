@@ -48,4 +48,4 @@ plt.show()
 # %%
 # New points find their place: the label of their cluster, or the node of the tree they hang from.
 new = np.array([[np.cos(0.0), np.sin(0.0)], [np.cos(4.8), np.sin(4.8)]])
-print(model.predict(new), model.predict(new, level="parent"))
+print(model.predict(new), model.predict_parent(new))

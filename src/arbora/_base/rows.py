@@ -8,6 +8,7 @@ arbora's words.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 from abc import ABC, abstractmethod
@@ -159,6 +160,13 @@ class Rows(ABC):
         if self._n_rows is not None and start != self._n_rows:
             raise self._changed(f"{start:,}")
         self._n_rows = start
+
+    def identity(self) -> tuple[Any, ...]:
+        """What the rows are, for `identity_of`: all of them count, however they are cut into chunks."""
+        digest = hashlib.sha256()
+        for _, chunk in self.chunks():
+            digest.update(np.ascontiguousarray(chunk).data)
+        return self.count_rows(), self._n_columns, self.dtype.str, digest.hexdigest()
 
     def take(self, rows: Ints) -> NDArray[Any]:
         """The given rows (ascending, none twice), in memory."""

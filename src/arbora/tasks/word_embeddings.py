@@ -26,12 +26,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from arbora._base.rows import open_rows
+from arbora._base.threads import count_cores
 from arbora.errors import FormatError
 from arbora.hyperbolic.ghhc import decode
 from arbora.hyperbolic.ghhc.initialize import initial_nodes
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 from arbora.hyperbolic.ghhc.objectives import RowGradient, ranking_cost
-from arbora.hyperbolic.ghhc.rows import BallPlacement, RowReader
+from arbora.hyperbolic.ghhc.placement import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
 from arbora.hyperbolic.ghhc.train import (
     TrainingPlan,
@@ -239,6 +241,7 @@ class TreeGloVe(BaseEstimator):
             n_candidates="auto",
             optimizer="sgd",
             seed=seed,
+            n_threads=count_cores(),
         )
 
     def _tree_epoch(self, glove: _GloVe, state: TrainingState | None, seed: int) -> TrainingState:
@@ -266,6 +269,7 @@ class TreeGloVe(BaseEstimator):
                 temperature=plan.temperature,
                 n_candidates=state.n_candidates,
                 with_points=True,
+                n_threads=plan.n_threads,
             )
             mean = RowGradient(result.nodes.rows, result.nodes.values / plan.batch_size)
             state.optimizer.step(state.table, mean, plan.learning_rate, _LIMIT)
@@ -289,7 +293,7 @@ class TreeGloVe(BaseEstimator):
 
     def _decode(self, state: TrainingState) -> None:
         placement = BallPlacement(self.vectors_.mean(axis=0), None, _NORM)
-        found, self.clusters_, _ = decode.most_likely_tree(state.table, RowReader(self.vectors_), placement)
+        found, self.clusters_, _ = decode.most_likely_tree(state.table, open_rows(self.vectors_), placement)
         tree = found.tree
         self.tree_ = Tree(
             tree.parent, tree.n_leaves, height=tree.height, support=tree.support, name=self.words_

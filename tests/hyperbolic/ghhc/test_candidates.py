@@ -67,12 +67,11 @@ def test_a_resumed_fit_keeps_the_choice_of_the_first(monkeypatch, tmp_path):
     X = np.random.default_rng(0).normal(size=(200, 3))
     options = {"max_steps": 20, "temperature": 1e-3, "random_state": 0, "checkpoint_every": 5}
     whole = ab.GHHC(41, **options).fit(X)
-    path = tmp_path / "fit.npz"
     monkeypatch.setattr(ab.GHHC, "_after_step", stopping_after(ab.GHHC._after_step, 7))
     with pytest.raises(KeyboardInterrupt):
-        ab.GHHC(41, checkpoint=path, **options).fit(X)
+        ab.GHHC(41, checkpoint=tmp_path, **options).fit(X)
     monkeypatch.undo()
-    np.testing.assert_array_equal(ab.GHHC(41, checkpoint=path, **options).fit(X).nodes_, whole.nodes_)
+    np.testing.assert_array_equal(ab.GHHC(41, checkpoint=tmp_path, **options).fit(X).nodes_, whole.nodes_)
 
 
 def stopping_after(after_step, n_steps):

@@ -9,7 +9,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import arbora as ab
+from arbora._base.rows import open_rows
 from arbora.errors import DivergedError, FormatError
+from arbora.hyperbolic.ghhc import placement
 from arbora.metrics import dendrogram_purity
 
 
@@ -53,7 +55,9 @@ def test_training_from_a_poor_start_lowers_the_cost_and_does_not_harm_the_tree(b
     X, y = blobs
     settings = {"init": "random", "init_norms": "log", "init_sweeps": 0, "max_steps": 300}
     model = small(**settings).fit(X)
-    assert model.costs_[-30:].mean() < model.costs_[:30].mean()
+    loss = model.history_["loss"]
+    assert loss[-30:].mean() < loss[:30].mean()
+    assert model.history_["step"].tolist() == list(range(1, 301))
     start = small(**{**settings, "max_steps": 0}).fit(X)
     assert dendrogram_purity(model.tree_, y) > dendrogram_purity(start.tree_, y) - 0.02
 
@@ -82,11 +86,10 @@ def test_new_points_are_labeled_at_every_level(fitted, blobs):
     new = X + 0.01
     assert adjusted_rand_score(y, fitted.predict(new)) > 0.9
     for level in (2, 3, 8):
-        np.testing.assert_array_equal(fitted.predict(X, level), ab.Tree.cut(fitted.tree_, n_clusters=level))
-    parent = fitted.predict(X, level="parent")
-    np.testing.assert_array_equal(parent, fitted.tree_.parent[: len(X)])
-    with pytest.raises(ValueError, match="level must be"):
-        fitted.predict(X, level="leaf")
+        np.testing.assert_array_equal(fitted.predict(X, level), fitted.tree_.cut(n_clusters=level))
+    np.testing.assert_array_equal(fitted.predict_parent(X), fitted.tree_.parent[: len(X)])
+    with pytest.raises(TypeError, match="n_clusters must be"):
+        fitted.predict(X, "leaf")
 
 
 def test_sampled_trees_follow_the_distribution(fitted, blobs):
@@ -118,12 +121,13 @@ def test_frequencies_of_sampled_parents_are_their_probabilities():
         np.testing.assert_allclose(found, expected[row], atol=0.03)
 
 
-def test_memory_maps_and_chunks_give_the_result_of_the_array(tmp_path, blobs):
+def test_memory_maps_paths_and_chunks_give_the_result_of_the_array(tmp_path, blobs):
     X = blobs[0].astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     expected = small(pool_size=50).fit(X)
-    for data in (mapped, [X[:30], X[30:31], X[31:]], (mapped[:60], mapped[60:])):
+    parts = [X[:30], X[30:31], X[31:]]
+    for data in (mapped, tmp_path / "x.npy", parts, (mapped[:60], mapped[60:]), lambda: iter(parts)):
         model = small(pool_size=50).fit(data)
         np.testing.assert_array_equal(model.nodes_, expected.nodes_)
         np.testing.assert_array_equal(model.predict(data), expected.predict(X))
@@ -147,23 +151,13 @@ def test_on_disk_arrays_give_the_result_of_the_array(tmp_path, blobs, kind):
 
 
 def test_a_fit_never_reads_more_than_a_chunk_at_a_time(blobs):
-    from arbora.hyperbolic.ghhc import rows
-
-    class Recorder:
-        """An on-disk array that remembers how many rows were asked for at once."""
-
-        def __init__(self, data):
-            self.data, self.most = data, 0
-            self.shape, self.ndim, self.dtype, self.chunks = data.shape, 2, data.dtype, (10, data.shape[1])
-
-        def __getitem__(self, key):
-            part = self.data[key]
-            self.most = max(self.most, len(part))
-            return part
-
-    source = Recorder(np.tile(blobs[0], (200, 1)))
-    small(max_steps=3, pool_size=64, n_internal=7).fit(source)
-    assert source.most <= rows.CHUNK < len(source.data)
+    rows = open_rows([np.tile(blobs[0], (20, 1))] * 10)
+    asked = []
+    take, pieces = rows._take, rows._pieces
+    rows._take = lambda wanted: asked.append(len(wanted)) or take(wanted)
+    rows._pieces = lambda most: (asked.append(len(piece)) or piece for piece in pieces(most))
+    small(max_steps=3, pool_size=64, n_internal=7).fit(rows)
+    assert 0 < max(asked) <= placement.CHUNK < rows.shape[0]
 
 
 def test_a_stream_is_learned_chunk_by_chunk(blobs):
@@ -183,7 +177,6 @@ def test_a_stream_is_learned_chunk_by_chunk(blobs):
 def test_an_interrupted_fit_continues_to_the_same_result(tmp_path, blobs, changes):
     X = blobs[0]
     expected = small(**changes).fit(X)
-    path = tmp_path / "run.npz"
 
     class Interrupted(Exception):
         pass
@@ -199,24 +192,90 @@ def test_an_interrupted_fit_continues_to_the_same_result(tmp_path, blobs, change
             if context.task_name == "step" and context.task_id == 25:
                 raise Interrupted
 
-    settings = {"checkpoint": path, "checkpoint_every": 10, **changes}
+    settings = {"checkpoint": tmp_path, "checkpoint_every": 10, **changes}
     with pytest.raises(Interrupted):
         small(**settings).set_callbacks(Interrupt()).fit(X)
-    stored = np.load(path)
-    assert int(stored["step"]) == 20
+    assert int(np.load(tmp_path / "state.npz")["step"]) == 20
     model = small(**settings).fit(X)
     np.testing.assert_array_equal(model.nodes_, expected.nodes_)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
-    np.testing.assert_array_equal(model.costs_, expected.costs_)
-    with pytest.raises(ValueError, match="belongs to a fit with other data"):
-        small(**{**settings, "margin": 0.9}).fit(X)
+    np.testing.assert_array_equal(model.history_["loss"], expected.history_["loss"])
 
 
 def test_a_truncated_checkpoint_is_refused(tmp_path, blobs):
-    path = tmp_path / "run.npz"
-    path.write_bytes(b"PK\x03\x04 cut short")
-    with pytest.raises(FormatError, match="not a whole checkpoint"):
-        small(checkpoint=path).fit(blobs[0])
+    small(checkpoint=tmp_path).fit(blobs[0])
+    (tmp_path / "state.npz").write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(FormatError, match=r"Delete .*state.npz"):
+        small(checkpoint=tmp_path).fit(blobs[0])
+
+
+@pytest.mark.parametrize("where", [0, 70, -1])
+def test_the_checkpoint_of_other_data_is_refused_wherever_it_differs(tmp_path, blobs, where):
+    X = blobs[0]
+    other = X.copy()
+    other[where, 0] += 1e-9
+    small(checkpoint=tmp_path).fit(X)
+    with pytest.raises(ValueError, match="belongs to other work"):
+        small(checkpoint=tmp_path).fit(other)
+
+
+@pytest.mark.parametrize("changes", [{"margin": 0.9}, {"random_state": 1}, {"n_neighbors": 9}])
+def test_the_checkpoint_of_other_options_is_refused(tmp_path, blobs, changes):
+    small(checkpoint=tmp_path).fit(blobs[0])
+    with pytest.raises(ValueError, match="belongs to other work"):
+        small(checkpoint=tmp_path, **changes).fit(blobs[0])
+
+
+def test_the_same_rows_in_other_pieces_are_the_same_fit(tmp_path, blobs):
+    X = blobs[0]
+    first = small(checkpoint=tmp_path).fit(X)
+    again = small(checkpoint=tmp_path, n_clusters=2, n_jobs=1).fit([X[:7], X[7:]])
+    np.testing.assert_array_equal(again.nodes_, first.nodes_)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [
+        (np.float64, 1e300),
+        (np.float64, 1e306),
+        (np.float64, 1e155),
+        (np.float64, 1e-200),
+        (np.float32, 1e20),
+        (np.float32, 1e36),
+        (np.float32, 1e-25),
+    ],
+)
+def test_values_of_any_size_give_the_groups(blobs, dtype, scale):
+    X, y = blobs
+    # a power of two: rounding stays the same
+    factor = 2.0 ** round(np.log2(scale))
+    model = small(max_steps=5).fit((X.astype(dtype) * dtype(factor)).astype(dtype))
+    assert dendrogram_purity(model.tree_, y) > 0.9
+    assert adjusted_rand_score(model.predict((X * factor).astype(dtype)), model.labels_) == 1.0
+
+
+def test_values_that_cannot_be_centered_are_refused_in_words():
+    X = np.sign(np.random.default_rng(1).standard_normal((200, 17)))
+    with pytest.raises(ValueError, match="Divide X by a constant"):
+        small().fit(X * 1.7e308)
+    with pytest.raises(ValueError, match="Divide X by a constant"):
+        small(projection="learned").fit(X * 1e200)
+    model = small(max_steps=3).fit(X * 1e307)
+    assert model.tree_.n_internal > 1
+
+
+@pytest.mark.parametrize("n_nodes", [31, 700])
+def test_the_number_of_threads_does_not_change_the_result(n_nodes):
+    X = np.random.default_rng(0).normal(size=(800, 5))
+    models = [small(n_internal=n_nodes, max_steps=5, n_jobs=n_jobs).fit(X) for n_jobs in (1, 3)]
+    np.testing.assert_array_equal(models[0].nodes_, models[1].nodes_)
+
+
+def test_verbose_shows_a_bar_on_standard_error(capsys, blobs):
+    small(verbose=True).fit(blobs[0])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "GHHC steps: done" in err
 
 
 def test_a_fit_that_diverges_says_so(blobs):
@@ -249,10 +308,10 @@ def test_a_pickled_model_predicts_but_does_not_carry_the_data(fitted, blobs):
     ("changes", "message"),
     [
         ({"n_internal": 0}, "n_internal must be at least 1"),
-        ({"norm": 1.5}, r"norm must lie in \(0, 1\]"),
+        ({"norm": 1.5}, "norm must be greater than 0 and at most 1"),
         ({"init": "best"}, "init must be one of"),
-        ({"temperature": 0.0}, "temperature must be positive"),
-        ({"learning_rate": np.nan}, "learning_rate must be positive"),
+        ({"temperature": 0.0}, "temperature must be greater than 0"),
+        ({"learning_rate": np.nan}, "learning_rate must be finite"),
         ({"n_candidates": 1}, "n_candidates must be at least 2"),
     ],
 )
@@ -262,7 +321,7 @@ def test_wrong_parameters_are_refused_by_name(blobs, changes, message):
 
 
 def test_parameters_of_the_wrong_type_are_refused(blobs):
-    with pytest.raises(TypeError, match="max_steps must be an integer"):
+    with pytest.raises(TypeError, match="max_steps must be a whole number"):
         small(max_steps=2.5).fit(blobs[0])
 
 

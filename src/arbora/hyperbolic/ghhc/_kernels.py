@@ -161,7 +161,8 @@ def ward_merges(means, size):
     return pairs, heights
 
 
-@kernel(fastmath={"reassoc", "contract"})  # the sum may run in vector registers
+# the sum may run in vector registers
+@kernel(fastmath={"reassoc", "contract"})
 def _ward_distance(center, weight, a, b, dimension):
     square = 0.0
     for k in range(dimension):
@@ -190,7 +191,7 @@ def number_merges(pairs, n_groups):
     return merges
 
 
-@kernel(fastmath=True)
+@kernel(nogil=True, fastmath=True)
 def unnormalized_mass(scores, point_gap):
     """Sum over the nodes of ``exp(-distance)`` for each point: float64[N].
 

@@ -8,11 +8,14 @@ from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
 from arbora.hyperbolic.ghhc.model import lca_distributions
 
-EXACT_UP_TO = 512  # nodes: all of so few are always considered
+# nodes: all of them are always considered where there are no more
+EXACT_UP_TO = 512
 CHOICES = (128, 256, 512, 1024)
-WORTHWHILE_SHARE = 0.25  # of the nodes: picking more of them takes longer than considering all
+# of the nodes: picking more of them takes longer than considering all
+WORTHWHILE_SHARE = 0.25
 NEGLIGIBLE_MASS = 0.01
-LOOKED_AT = 32  # triples of a batch by which the choice is made
+# triples of a batch by which the choice is made
+SAMPLED = 32
 
 
 def choose_candidates(table: NodeTable, points: Floats, temperature: float) -> int | None:
@@ -31,7 +34,7 @@ def choose_candidates(table: NodeTable, points: Floats, temperature: float) -> i
     """
     if len(table) <= EXACT_UP_TO:
         return None
-    points = points[:, :LOOKED_AT]
+    points = points[:, :SAMPLED]
     masses = lca_distributions(table, points, temperature)
     scores = table.scores(points)
     for n_candidates in CHOICES:

@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arbora._base.rows import Rows
+from arbora._base.types import Bools, Ints
 from arbora.hyperbolic.ghhc import model
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
 from arbora.hyperbolic.ghhc.extract import Extraction, extract_tree
-from arbora.hyperbolic.ghhc.model import Ints
-from arbora.hyperbolic.ghhc.rows import BallPlacement, RowReader
+from arbora.hyperbolic.ghhc.placement import CHUNK, BallPlacement
 from arbora.tree import Tree
 
 
-def placed_chunks(rows: RowReader, placement: BallPlacement) -> Iterator[tuple[slice, Floats]]:
+def placed_chunks(rows: Rows, placement: BallPlacement) -> Iterator[tuple[slice, Floats]]:
     """Rows in the ball, a chunk at a time."""
-    return ((places, placement(chunk)) for places, chunk in rows.chunks())
+    return ((places, placement(chunk)) for places, chunk in rows.chunks(CHUNK, finite=True))
 
 
 def assign(
-    table: NodeTable, rows: RowReader, placement: BallPlacement, usable: NDArray[np.bool_] | None = None
+    table: NodeTable, rows: Rows, placement: BallPlacement, usable: Bools | None = None, n_threads: int = 1
 ) -> tuple[Ints, Floats]:
     """Parent of every row and the probability of that choice."""
-    parent, probability = np.empty(rows.shape[0], np.int64), np.empty(rows.shape[0])
+    parent, probability = np.empty(rows.count_rows(), np.int64), np.empty(rows.count_rows())
     for places, chunk in placed_chunks(rows, placement):
-        parent[places], probability[places] = model.nearest_parents(table, chunk, usable)
+        parent[places], probability[places] = model.nearest_parents(table, chunk, usable, n_threads)
     return parent, probability
 
 
 def most_likely_tree(
-    table: NodeTable, rows: RowReader, placement: BallPlacement
+    table: NodeTable, rows: Rows, placement: BallPlacement, n_threads: int = 1
 ) -> tuple[Extraction, Ints, Ints]:
     """Tree in which everything selects its nearest parent, with the parents of rows and of nodes.
 
     Heights are hyperbolic: how much nearer to the origin than the data a node lies. Support is the
     probability of the selected parent (Eq. 5).
     """
-    point_parent, point_support = assign(table, rows, placement)
+    point_parent, point_support = assign(table, rows, placement, n_threads=n_threads)
     place = model.ranks(table)
     node_parent = model.node_parents(table, place=place)
     node_support = np.ones(len(table))
@@ -58,13 +58,13 @@ def heights(table: NodeTable, placement: BallPlacement) -> Floats:
 
 def sampled_tree(
     table: NodeTable,
-    rows: RowReader,
+    rows: Rows,
     placement: BallPlacement,
     rng: np.random.Generator,
     temperature: float,
 ) -> Tree:
     """Tree drawn from the distribution over trees (Eq. 6): every parent drawn by Eq. 5."""
-    point_parent = np.empty(rows.shape[0], np.int64)
+    point_parent = np.empty(rows.count_rows(), np.int64)
     for places, chunk in placed_chunks(rows, placement):
 
         def of_points(part: slice, chunk: Floats = chunk) -> Floats:
@@ -116,7 +116,8 @@ def label_of_nodes(labels: Ints, point_parent: Ints, node_parent: Ints, place: I
     own = np.zeros((len(node_parent), n_labels), np.int64)
     np.add.at(own, (point_parent, labels), 1)
     below = own.copy()
-    for node in np.argsort(-place):  # children before parents
+    # children before parents
+    for node in np.argsort(-place):
         if node_parent[node] >= 0:
             below[node_parent[node]] += below[node]
     count = np.where(own.any(axis=1, keepdims=True), own, below)

@@ -8,10 +8,12 @@ so the scores of a batch against all nodes are one product with a table that cha
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
-SMALLEST = 1e-12  # of a squared distance over gaps: keeps derivatives finite where point and node coincide
+from arbora._base.types import AnyFloats as Floats
+from arbora._base.types import Ints
+
+# of a squared distance over gaps: keeps derivatives finite where point and node coincide
+SMALLEST = 1e-12
 
 
 def gaps(points: Floats) -> Floats:
@@ -55,7 +57,7 @@ class NodeTable:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def refresh(self, rows: slice | NDArray[np.int64]) -> None:
+    def refresh(self, rows: slice | Ints) -> None:
         """Recompute what depends on `nodes[rows]` after they moved."""
         nodes = self.nodes[rows]
         gap = gaps(nodes)

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from arbora._base.arrays import row_names
+from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.params import check_n_clusters, check_real, check_whole
+from arbora._base.random import seed_of
+from arbora._base.rows import Rows, is_in_pieces, open_rows
+from arbora._base.threads import count_threads, limited_threads
+from arbora._base.training import FitProgress, deciding_params, history, with_callbacks
+from arbora._base.types import AnyFloats, Ints, PathLike, RandomState
 from arbora.errors import DivergedError
-from arbora.hyperbolic.ghhc import decode, model, settings
-from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
-from arbora.hyperbolic.ghhc.initialize import initial_nodes
-from arbora.hyperbolic.ghhc.model import Ints
-from arbora.hyperbolic.ghhc.rows import BallPlacement, RowReader, first_projection, is_out_of_core
-from arbora.hyperbolic.ghhc.sampling import TripleSampler, draw_rows, generator
-from arbora.hyperbolic.ghhc.train import (
-    TrainingState,
-    fingerprint,
-    read_checkpoint,
-    restore,
-    save_checkpoint,
-    start,
-    train,
-)
+from arbora.hyperbolic.ghhc import decode, model, stages
+from arbora.hyperbolic.ghhc.distances import NodeTable
+from arbora.hyperbolic.ghhc.initialize import Linkage, Norms
+from arbora.hyperbolic.ghhc.optimizers import OptimizerKind
+from arbora.hyperbolic.ghhc.options import Candidates, Options
+from arbora.hyperbolic.ghhc.placement import BallPlacement, Projection
+from arbora.hyperbolic.ghhc.seeding import Seeding
+from arbora.hyperbolic.ghhc.train import TrainingState, restore, train
 from arbora.tree import Tree
-
-_START_STREAM, _PROJECTION_STREAM = 2, 3
-ROWS_PER_LEAF = 10  # rows read for the initial hierarchy
-POOL_STEPS = 50
 
 
 class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
@@ -40,7 +36,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     A fixed number of internal nodes live in the ball, the data at its edge. A child's parent is a nearby
     node closer to the origin; triples of points, two of them neighbors, say which nodes should be common
     ancestors. Cost and memory depend on the number of nodes and the steps, not on the number of points: data
-    may be a memory map or a stream.
+    may be a memory map, a file or a stream.
 
     Parameters
     ----------
@@ -61,13 +57,13 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     margin, margin_weight : float
         Margin between the norms of child and parent (Eq. 16), and weight of that cost (0: without).
     n_neighbors : int, default 10
-        x_j of a triple is one of so many nearest neighbors of x_i.
+        x_j of a triple is one of that many nearest neighbors of x_i.
     pool_size : int, default 4096
-        Rows among which neighbors are looked up; exact for data of at most so many rows.
+        Rows among which neighbors are searched; exact for data of at most that many rows.
     n_candidates : int, None or "auto", default "auto"
-        Nodes considered as ancestors of a triple: the nearest so many, None for all (exact). "auto" looks, every
-        500 steps, how many it takes to leave out no more than 1 % of the mass over ancestors, and considers all
-        where that is more than a quarter of them.
+        Nodes considered as ancestors of a triple: that many of the nearest, None for all (exact). "auto" finds,
+        every 500 steps, how many it takes to leave out no more than 1 % of the mass over ancestors, and considers
+        all where that is more than a quarter of them.
     norm : float in (0, 1], default 0.9
         Euclidean norm at which the data sits in the ball.
     projection : {None, "random", "learned"}
@@ -84,11 +80,15 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     init_sweeps : int, default 10
         Sweeps of Lloyd's algorithm that move the leaves of the initial hierarchy.
     checkpoint : path, optional
-        File the state of the fit is kept in. A fit that finds the checkpoint of the same fit continues from
-        it, to the same result.
+        Folder in which the state of the fit is saved. The same fit resumes from it, to the same result; another is
+        refused (all of X counts, which takes one pass over it).
     checkpoint_every : int, default 500
         Steps between checkpoints.
+    n_jobs : int, optional
+        Threads; None means all cores. The result does not depend on it.
     random_state : int, RandomState or None
+    verbose : bool, default False
+        Show a progress bar on standard error.
 
     Attributes
     ----------
@@ -103,8 +103,9 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Row of `nodes_` each row of X selected as parent.
     split_uncertainty_ : ``float64[tree_.n_internal]``
         Mean probability that a child of the split belongs elsewhere.
-    costs_ : ``float64[n_steps_]``
-        Mean ranking cost of each step; 0 is undecided, lower is better.
+    history_ : structured ndarray with the fields step, loss, cost
+        One record per step; the loss is its mean ranking cost (0 is undecided, lower is better). No tree is decoded
+        on the way, so that the cost is NaN.
     n_steps_ : int
 
     Examples
@@ -115,7 +116,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     >>> model = ab.GHHC(n_clusters=2, n_internal=31, max_steps=50, random_state=0).fit(X)
     >>> bool((model.labels_[:50] == model.labels_[0]).all())
     True
-    >>> model.predict(X[:2], level="parent").tolist() == model.tree_.parent[:2].tolist()
+    >>> model.predict_parent(X[:2]).tolist() == model.tree_.parent[:2].tolist()
     True
     """
 
@@ -127,24 +128,26 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         max_steps: int = 500,
         batch_size: int = 100,
         learning_rate: float = 0.1,
-        optimizer: str = "sgd",
+        optimizer: OptimizerKind = "sgd",
         temperature: float = 0.2,
         noise: float = 0.5,
         margin: float = 0.3,
         margin_weight: float = 0.01,
         n_neighbors: int = 10,
         pool_size: int = 4096,
-        n_candidates: int | str | None = "auto",
+        n_candidates: Candidates = "auto",
         norm: float = 0.9,
-        projection: str | None = None,
+        projection: Projection = None,
         n_components: int | None = None,
-        init: str = "k-means++",
-        init_linkage: str = "ward",
-        init_norms: str = "centroid",
+        init: Seeding = "k-means++",
+        init_linkage: Linkage = "ward",
+        init_norms: Norms = "centroid",
         init_sweeps: int = 10,
-        checkpoint: str | os.PathLike | None = None,
+        checkpoint: PathLike | None = None,
         checkpoint_every: int = 500,
-        random_state: Any = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_internal = n_internal
@@ -168,171 +171,139 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.init_sweeps = init_sweeps
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     # ---- training ----------------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: Any, y: object = None) -> GHHC:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> GHHC:
         """Learn nodes from X and decode the tree over its rows.
 
         Parameters
         ----------
-        X : array-like of shape (n, d), memory map, on-disk array, or list of 2-D chunks
+        X : array-like of shape (n, d), or rows in pieces
+            A memory map, a path (.npy, HDF5, zarr, Parquet, or a directory of them), an open store, a Dask array,
+            a list of 2-D chunks, or a function that returns an iterator of them.
         y : ignored
         """
-        settings.check(self)
+        options = Options.of(self)
         rows = self._rows(X, reset=True)
-        stored = None if self.checkpoint is None else read_checkpoint(self.checkpoint)
-        seed = self._seed() if stored is None or self._has_seed() else int(stored["seed"])
-        state = self._run(rows, seed, stored)
-        self._keep(state, seed)
-        self._decode(rows)
+        check_whole(self.n_clusters, "n_clusters")
+        saved = self._open_checkpoint(rows)
+        seed = seed_of(self.random_state) if saved is None else saved.seed
+        with (
+            FitProgress(self, options.max_steps, unit="step", verbose=options.verbose) as progress,
+            # shares of work are fixed and run in threads of our own: how a library splits a product changes rounding
+            limited_threads(1),
+        ):
+            self._keep(self._train(rows, options, seed, saved, progress), seed)
+            self._decode(rows, row_names(X))
         return self
 
-    def partial_fit(self, X: Any, y: object = None) -> GHHC:
+    def partial_fit(self, X: Any, y: ArrayLike | None = None) -> GHHC:
         """Learn from a chunk of a stream; about one step for every `batch_size` rows.
 
         The first chunk sets the mean and the initial nodes and should be representative. `tree_` and
         `labels_` are those of the last chunk; `tree_over` gives the tree over any data.
         """
-        settings.check(self)
-        first = not hasattr(self, "_state")
-        rows = self._rows(X, reset=first)
-        if first:
-            seed = self._seed()
-            state = self._start(rows, seed)
-        else:
-            seed, state = self._stream_seed, self._state
-        n_steps = max(1, rows.shape[0] // self.batch_size) if rows.shape[0] >= 3 else 0
-        # each chunk draws its pools afresh
-        sampler = self._sampler(rows, state.placement, (seed + state.step) % 2**32)
-        plan = settings.plan(self, seed, state.step + n_steps, anneal=False)
-        train(plan, state, sampler, rows.take)
-        self._keep(state, seed)
-        self._decode(rows)
+        options = Options.of(self)
+        is_first = not hasattr(self, "_state")
+        rows = self._rows(X, reset=is_first)
+        n_rows = rows.count_rows()
+        with limited_threads(1):
+            if is_first:
+                seed = seed_of(self.random_state)
+                state = stages.first_state(rows, options, seed)
+            else:
+                seed, state = self._stream_seed, self._state
+            n_steps = max(1, n_rows // options.batch_size) if n_rows >= 3 else 0
+            # each chunk draws its own pools
+            sampler = stages.sampler(rows, state.placement, options, (seed + state.step) % 2**32)
+            plan = options.plan(seed, state.step + n_steps, anneal=False)
+            train(plan, state, sampler, rows.take)
+            self._keep(state, seed)
+            self._decode(rows, row_names(X))
         return self
 
-    def _rows(self, X: Any, reset: bool) -> RowReader:
-        if is_out_of_core(X):
-            rows = RowReader(X)
-            if reset:
-                self.n_features_in_ = rows.shape[1]
-            elif rows.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input."
-                )
-            if rows.shape[0] == 0:
-                raise ValueError("X has 0 rows. At least 1 is required.")
-            return rows
-        return RowReader(validate_data(self, X, dtype=[np.float64, np.float32], reset=reset))
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _has_seed(self) -> bool:
-        """Whether the parameters alone fix the seed; otherwise a checkpoint remembers it."""
-        return isinstance(self.random_state, (int, np.integer))
-
-    def _start(self, rows: RowReader, seed: int) -> TrainingState:
-        placement = self._first_placement(rows, seed)
-        n_leaves = (self.n_internal + 1) // 2
-        rng = generator(seed, _START_STREAM, 0)
-        sample = draw_rows(rows.shape[0], max(self.pool_size, ROWS_PER_LEAF * n_leaves), rng)
-        nodes = initial_nodes(
-            placement(rows.take(sample)),
-            self.n_internal,
-            rng,
-            leaves=self.init,
-            norms=self.init_norms,
-            linkage=self.init_linkage,
-            n_sweeps=self.init_sweeps,
-        )
-        return start(settings.plan(self, seed, self.max_steps), nodes, placement)
-
-    def _first_placement(self, rows: RowReader, seed: int) -> BallPlacement:
-        projection = first_projection(
-            self.projection,
-            rows.shape[1],
-            self.n_components,
-            generator(seed, _PROJECTION_STREAM, 0),
-            rows.dtype,
-        )
-        return BallPlacement(rows.column_means(), projection, settings.placed_norm(self, rows.dtype))
-
-    def _sampler(self, rows: RowReader, placement: BallPlacement, seed: int) -> TripleSampler:
-        # neighbors are those before a projection learns, so that they do not depend on where a run was
-        # taken up
-        return TripleSampler(
-            placement.reader(rows), rows.shape[0], seed, self.n_neighbors, self.pool_size, POOL_STEPS
-        )
-
-    def _run(self, rows: RowReader, seed: int, stored: dict | None) -> TrainingState:
-        name = fingerprint(self._identity(rows, seed), rows.take(np.arange(min(64, rows.shape[0]))))
-        if stored is None:
-            state = self._start(rows, seed)
-        elif str(stored["name"]) != name:
+    def _rows(self, X: Any, reset: bool) -> Rows:
+        if not is_in_pieces(X):
+            # scikit-learn sums to find NaN; values near the largest float overflow there, and are no NaN
+            with np.errstate(over="ignore", invalid="ignore"):
+                return open_rows(validate_data(self, X, dtype=[np.float64, np.float32], reset=reset))
+        rows = open_rows(X)
+        rows = rows.as_type(np.float64 if rows.dtype == np.float64 else np.float32)
+        if reset:
+            self.n_features_in_ = rows.shape[1]
+        elif rows.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"checkpoint={str(self.checkpoint)!r} belongs to a fit with other data or parameters. "
-                "Give another path, or delete the file."
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
             )
-        else:
-            norm = settings.placed_norm(self, rows.dtype)
-            state = restore(settings.plan(self, seed, self.max_steps), stored, norm)
-        n_steps = self.max_steps if rows.shape[0] >= 3 else 0
-        plan = settings.plan(self, seed, n_steps)
-        if self.projection is None or not state.step:
-            placement = state.placement
-            first = BallPlacement(placement.mean, placement.projection, placement.norm)
-        else:
-            first = self._first_placement(rows, seed)
-        sampler = self._sampler(rows, first, seed)
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self)
-        try:
-            train(plan, state, sampler, rows.take, lambda now: self._after_step(now, context, name, seed))
-        except DivergedError as error:
-            raise DivergedError(str(error), self._last_tree(state, rows)) from error
-        context.call_on_fit_task_end(estimator=self)
-        return state
+        if rows.count_rows() == 0:
+            raise ValueError("X has 0 rows. At least 1 is required.")
+        return rows
 
-    @staticmethod
-    def _last_tree(state: TrainingState, rows: RowReader) -> Tree | None:
-        """Tree of the nodes as they are, None where they are no longer numbers."""
-        if not np.isfinite(state.table.nodes).all():
+    def _open_checkpoint(self, rows: Rows) -> Checkpoint | None:
+        if self.checkpoint is None:
             return None
-        return decode.most_likely_tree(state.table, rows, state.placement)[0].tree
+        identity = identity_of(rows=rows, **deciding_params(self))
+        return Checkpoint(self.checkpoint, method="GHHC", identity=identity, random_state=self.random_state)
 
-    def _identity(self, rows: RowReader, seed: int) -> dict:
-        ignored = ("n_clusters", "checkpoint", "checkpoint_every", "random_state")
-        chosen = {key: value for key, value in self.get_params().items() if key not in ignored}
-        return {**chosen, "shape": rows.shape, "dtype": str(rows.dtype), "seed": seed}
+    def _train(
+        self, rows: Rows, options: Options, seed: int, saved: Checkpoint | None, progress: FitProgress
+    ) -> TrainingState:
+        arrays = None if saved is None else saved.load()
+        if arrays is None:
+            state = stages.first_state(rows, options, seed)
+        else:
+            norm = options.norm_in(rows.dtype)
+            state = restore(options.plan(seed, options.max_steps), arrays, norm)
+        # neighbors are those before a projection learns, so that they do not depend on where training resumed
+        if options.projection is None or not state.step:
+            now = state.placement
+            first = BallPlacement(now.mean, now.projection, now.norm)
+        else:
+            first = stages.first_placement(rows, options, seed)
+        plan = options.plan(seed, options.max_steps if rows.count_rows() >= 3 else 0)
+        sampler = stages.sampler(rows, first, options, seed)
 
-    def _after_step(self, state: TrainingState, context: Any, name: str, seed: int) -> bool:
-        last = state.step == self.max_steps
-        if self.checkpoint is not None and (last or state.step % self.checkpoint_every == 0):
-            save_checkpoint(self.checkpoint, state, name, seed)
-        if not context._callbacks:
-            return False
-        task = context.subcontext(task_name="step")
-        task.call_on_fit_task_begin(estimator=self)
-        return task.call_on_fit_task_end(estimator=self, metadata={"cost": state.costs[-1]})
+        def after_step(now: TrainingState) -> bool:
+            return self._after_step(now, options, saved, progress)
+
+        try:
+            return train(plan, state, sampler, rows.take, after_step)
+        except DivergedError as error:
+            raise DivergedError(str(error), stages.last_tree(state, rows)) from error
+
+    def _after_step(
+        self, state: TrainingState, options: Options, saved: Checkpoint | None, progress: FitProgress
+    ) -> bool:
+        """Save and report; whether a callback asks to stop."""
+        is_last = state.step == options.max_steps
+        if saved is not None and (is_last or state.step % options.checkpoint_every == 0):
+            saved.keep(state.arrays())
+        cost = state.costs[-1]
+        return progress.step(state.step, note=f"ranking cost {cost:.4g}", metadata={"cost": cost})
 
     # ---- what was learned --------------------------------------------------------------------------------
 
     def _keep(self, state: TrainingState, seed: int) -> None:
         self._state, self._stream_seed = state, seed
         self.nodes_ = state.table.nodes
-        self.costs_ = np.array(state.costs)
+        self.history_ = history((step, cost, np.nan) for step, cost in enumerate(state.costs, start=1))
         self.n_steps_ = state.step
 
-    def _decode(self, rows: RowReader) -> None:
-        found, self.parents_, self._node_parent = decode.most_likely_tree(self._table, rows, self._placement)
-        self.tree_, self._tree_node = found
+    def _decode(self, rows: Rows, names: list[str] | None) -> None:
+        found, self.parents_, self._node_parent = decode.most_likely_tree(
+            self._table, rows, self._placement, count_threads(self.n_jobs)
+        )
+        self._tree_node = found.tree_node
+        self.tree_ = found.tree if names is None else found.tree.replace(name=names)
         self.labels_ = decode.cut(self.tree_, self.n_clusters)
         self.split_uncertainty_ = decode.split_uncertainty(self.tree_)
-        self._data = rows
+        self._data: Rows | None = rows
 
     @property
     def _table(self) -> NodeTable:
@@ -342,48 +313,67 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _placement(self) -> BallPlacement:
         return self._state.placement
 
-    def predict(self, X: Any, level: int | str | None = None) -> Ints:
-        """Where new points belong.
+    def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
+        """Cluster of new points: that of most of the training data below the node they select as parent.
 
         Parameters
         ----------
-        X : array-like of shape (n, d), memory map, on-disk array, or list of 2-D chunks
-        level : int or "parent", optional
-            By default the label in the flat clustering `labels_`; an integer asks for the label in the cut
-            of `tree_` into so many clusters, "parent" for the node of `tree_` that is the parent of the
-            point.
+        X : array-like of shape (n, d), or rows in pieces
+            As in `fit`.
+        n_clusters : int, optional
+            Clusters to cut `tree_` into; by default those of `labels_`.
 
         Returns
         -------
-        int64[n]
+        labels : ndarray of int64, shape (n,)
         """
+        parent = self._assign(X)
+        labels = self.labels_
+        if n_clusters is not None:
+            labels = decode.cut(self.tree_, check_n_clusters(n_clusters, self.tree_.n_leaves))
+        place = model.ranks(self._table)
+        of_node = decode.label_of_nodes(labels, self.parents_, self._node_parent, place)
+        return of_node[parent]
+
+    def predict_parent(self, X: Any) -> Ints:
+        """Node of `tree_` that is the parent of each new point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or rows in pieces
+            As in `fit`.
+
+        Returns
+        -------
+        nodes : ndarray of int64, shape (n,)
+        """
+        return self._tree_parent()[self._assign(X)]
+
+    def _assign(self, X: Any) -> Ints:
+        """Row of `nodes_` that each point selects among those that have data below."""
         check_is_fitted(self, "tree_")
         rows = self._rows(X, reset=False)
-        parent, _ = decode.assign(self._table, rows, self._placement, self._tree_node >= 0)
-        if isinstance(level, str):
-            if level != "parent":
-                raise ValueError(f"level must be a number of clusters or 'parent'. Got {level!r}.")
-            return self._tree_parent()[parent]
-        labels = self.labels_ if level is None else decode.cut(self.tree_, level)
-        place = model.ranks(self._table)
-        return decode.label_of_nodes(labels, self.parents_, self._node_parent, place)[parent]
+        n_threads = count_threads(self.n_jobs)
+        with limited_threads(1):
+            return decode.assign(self._table, rows, self._placement, self._tree_node >= 0, n_threads)[0]
 
     def _tree_parent(self) -> Ints:
         """Node of `tree_` under which new data of a node of the model goes: beside its own data, if any."""
         beside = self._tree_node.copy()
         own = np.zeros(len(beside), np.int64)
         np.add.at(own, self.parents_, 1)
-        several = own[self.parents_] > 1  # data alone under a node hangs from what the node was contracted to
+        # data alone under a node hangs from what the node was contracted to
+        several = own[self.parents_] > 1
         beside[self.parents_[several]] = self.tree_.parent[: self.tree_.n_leaves][several]
         alone = (beside >= 0) & (beside < self.tree_.n_leaves)
         beside[alone] = self.tree_.parent[beside[alone]]
         return beside
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> AnyFloats:
         """Probability of each of `nodes_` to be the parent of each row (Eq. 5): float[n, n_nodes]."""
         check_is_fitted(self, "tree_")
         rows = self._rows(X, reset=False)
-        out = np.empty((rows.shape[0], len(self._table)), rows.dtype)
+        out = np.empty((rows.count_rows(), len(self._table)), rows.dtype)
         for places, chunk in decode.placed_chunks(rows, self._placement):
             for part in model.blocks(len(chunk), len(self._table)):
                 logs = model.point_log_probabilities(self._table, chunk[part])
@@ -393,10 +383,12 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def tree_over(self, X: Any) -> Tree:
         """Tree over the rows of any data by the nodes learned, as `tree_` is over the training data."""
         check_is_fitted(self, "tree_")
-        return decode.most_likely_tree(self._table, self._rows(X, reset=False), self._placement)[0].tree
+        rows, n_threads = self._rows(X, reset=False), count_threads(self.n_jobs)
+        with limited_threads(1):
+            return decode.most_likely_tree(self._table, rows, self._placement, n_threads)[0].tree
 
     def sample_trees(
-        self, n_trees: int = 1, X: Any = None, *, temperature: float = 1.0, random_state: Any = None
+        self, n_trees: int = 1, X: Any = None, *, temperature: float = 1.0, random_state: RandomState = None
     ) -> list[Tree]:
         """Trees drawn from the distribution over trees (Eq. 6).
 
@@ -409,11 +401,10 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         random_state : int, RandomState or None
         """
         check_is_fitted(self, "tree_")
-        if X is None and getattr(self, "_data", None) is None:
-            raise ValueError("The model was loaded without its data. Give X.")
-        rows = self._data if X is None else self._rows(X, reset=False)
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
-        generators = np.random.default_rng(seed).spawn(n_trees)
+        rows = self._data_or(X)
+        n_trees = check_whole(n_trees, "n_trees", least=0)
+        temperature = check_real(temperature, "temperature", above=0)
+        generators = np.random.default_rng(seed_of(random_state)).spawn(n_trees)
         return [
             decode.sampled_tree(self._table, rows, self._placement, rng, temperature) for rng in generators
         ]
@@ -421,14 +412,22 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def log_probability(self, X: Any = None) -> float:
         """Logarithm of the probability of the most likely parents of all rows and nodes (Eq. 6)."""
         check_is_fitted(self, "tree_")
-        rows = self._data if X is None else self._rows(X, reset=False)
+        rows = self._data_or(X)
         probability = decode.assign(self._table, rows, self._placement)[1]
         nodes = model.tree_log_probability(
             self._table, self.nodes_[:0], np.empty(0, np.int64), model.node_parents(self._table)
         )
         return float(np.log(probability).sum()) + nodes
 
-    def __getstate__(self) -> dict:
-        kept = super().__getstate__().copy()
-        kept["_data"] = None  # may be larger than memory
-        return kept
+    def _data_or(self, X: Any) -> Rows:
+        """The rows of X, or by default those of the fit."""
+        if X is not None:
+            return self._rows(X, reset=False)
+        data = getattr(self, "_data", None)
+        if data is None:
+            raise ValueError("The model was loaded without its data. Pass X.")
+        return data
+
+    def __getstate__(self) -> dict[str, Any]:
+        # data may be larger than memory
+        return {**super().__getstate__(), "_data": None}

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arbora._base.types import Ints
 from arbora.hyperbolic.ghhc.distances import Floats
-from arbora.hyperbolic.ghhc.model import Ints
 from arbora.tree import Tree
 from arbora.tree.groups import tree_of_groups
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import fastcluster
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from arbora._base.types import Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc import seeding
 from arbora.hyperbolic.ghhc.distances import Floats
-from arbora.hyperbolic.ghhc.model import LARGEST_NORM, Ints
+from arbora.hyperbolic.ghhc.model import LARGEST_NORM
+from arbora.hyperbolic.ghhc.seeding import Seeding
 
-SEEDS_PER_LEAF, MOST_SEEDS = 8, 4096  # more seeds than leaves, merged down: better leaves than seeding alone
+Linkage: TypeAlias = Literal["ward", "average", "complete", "single", "centroid", "median"]
+Norms: TypeAlias = Literal["centroid", "log"]
+
+# more seeds than leaves, merged down: better leaves than seeding alone
+SEEDS_PER_LEAF, MOST_SEEDS = 8, 4096
 
 
 def initial_nodes(
@@ -19,9 +27,9 @@ def initial_nodes(
     n_internal: int,
     rng: np.random.Generator,
     *,
-    leaves: str = "k-means++",
-    norms: str = "centroid",
-    linkage: str = "ward",
+    leaves: Seeding = "k-means++",
+    norms: Norms = "centroid",
+    linkage: Linkage = "ward",
     n_sweeps: int = 10,
 ) -> Floats:
     """Nodes of a binary hierarchy with at most `n_internal` nodes, leaves first, then in order of merging.
@@ -51,18 +59,19 @@ def initial_nodes(
     return place(averages, n_leaves, radius, norms)
 
 
-def _cut_to_means(seeds: Floats, n_leaves: int, linkage: str) -> Floats:
+def _cut_to_means(seeds: Floats, n_leaves: int, linkage: Linkage) -> Floats:
     """Means of the clusters of seeds that stand when agglomerative clustering has `n_leaves` left."""
     n_seeds = len(seeds)
     cluster = np.arange(2 * n_seeds - n_leaves)
     merges = merge_order(seeds, np.ones(n_seeds, np.int64), linkage)[: n_seeds - n_leaves]
-    for step in range(len(merges) - 1, -1, -1):  # from the top: what a merge belongs to, its parts belong to
+    # from the top: what a merge belongs to, its parts belong to
+    for step in range(len(merges) - 1, -1, -1):
         cluster[merges[step]] = cluster[n_seeds + step]
     label = np.unique(cluster[:n_seeds], return_inverse=True)[1]
     return seeding.group_means(seeds, label, n_leaves)[0]
 
 
-def merge_order(leaves: Floats, size: Ints, linkage: str) -> Ints:
+def merge_order(leaves: Floats, size: Ints, linkage: Linkage) -> Ints:
     """Pairs merged by agglomerative clustering, in order, numbered as in SciPy: int64[n_leaves - 1, 2].
 
     Ward's linkage counts the points behind each leaf (`size`); the others take every leaf as one.
@@ -72,7 +81,8 @@ def merge_order(leaves: Floats, size: Ints, linkage: str) -> Ints:
     if linkage == "ward":
         pairs, heights = kernels.ward_merges(leaves, size)
         return kernels.number_merges(pairs[np.argsort(heights, kind="stable")], len(leaves))
-    if linkage in ("centroid", "median", "single"):  # from vectors: no n² memory
+    if linkage in ("centroid", "median", "single"):
+        # from vectors: no n² memory
         result = fastcluster.linkage_vector(leaves, method=linkage)
     else:
         result = fastcluster.linkage(pdist(leaves), method=linkage, preserve_input=False)
@@ -91,7 +101,7 @@ def _averages(leaves: Floats, size: Ints, merges: Ints) -> Floats:
     return total / weight[:, None]
 
 
-def place(averages: Floats, n_leaves: int, radius: float, norms: str) -> Floats:
+def place(averages: Floats, n_leaves: int, radius: float, norms: Norms) -> Floats:
     """Scale averages of points of norm `radius` into the ball.
 
     ``norms="log"`` is the paper's: the node of the j-th of N merges gets norm ``log(N - j) / log N`` (times
@@ -107,9 +117,8 @@ def place(averages: Floats, n_leaves: int, radius: float, norms: str) -> Floats:
         wanted = np.full(len(averages), 0.99 * radius)
         wanted[n_leaves:] *= np.log(n_leaves - 1 - np.arange(n_leaves - 1)) / np.log(max(n_leaves, 2))
     else:
-        klein = np.minimum(
-            length * (2.0 / (1.0 + radius**2)), 1.0
-        )  # norm r is 2r / (1 + r²) in the Klein model
+        # norm r is 2r / (1 + r²) in the Klein model
+        klein = np.minimum(length * (2.0 / (1.0 + radius**2)), 1.0)
         klein[n_leaves:] **= 2
         wanted = np.minimum(klein / (1.0 + np.sqrt(1.0 - klein**2)), LARGEST_NORM * radius)
     return averages * (wanted / safe)[:, None].astype(averages.dtype)

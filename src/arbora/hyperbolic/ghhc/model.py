@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from arbora._base.threads import share_out
+from arbora._base.types import Bools, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable, depths, gaps
 
-Ints = NDArray[np.int64]
-BLOCK = 4_000_000  # entries of a block of child-by-node matrices
-LARGEST_NORM = 1.0 - 1e-3  # of nodes, as a share of the data's: they stay below it, to be its parents
+# entries of a block of child-by-node matrices
+BLOCK = 4_000_000
+# of nodes, as a share of the data's: they stay below it, to be its parents
+LARGEST_NORM = 1.0 - 1e-3
 
 
 def ranks(table: NodeTable) -> Ints:
@@ -34,7 +36,7 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def nearest_parents(
-    table: NodeTable, points: Floats, usable: NDArray[np.bool_] | None = None
+    table: NodeTable, points: Floats, usable: Bools | None = None, n_threads: int = 1
 ) -> tuple[Ints, Floats]:
     """The node each data point selects as parent (Eq. 4), and the probability of that choice (Eq. 5).
 
@@ -42,9 +44,12 @@ def nearest_parents(
     """
     parent, probability = np.empty(len(points), np.int64), np.empty(len(points))
     deepest = table.depth.max()
-    for rows in blocks(len(points), len(table)):
+    parts = list(blocks(len(points), len(table)))
+
+    def choose(rows: slice) -> None:
         block = points[rows]
-        if deepest <= depths(block).min():  # no penalty: the scores order the nodes as the dissimilarity does
+        # no penalty: the scores order the nodes as the dissimilarity does
+        if deepest <= depths(block).min():
             scores, point_gap = table.scores(block), gaps(block)
             mass = kernels.unnormalized_mass(scores, point_gap)
             parent[rows], chosen = _smallest(scores, usable)
@@ -55,10 +60,16 @@ def nearest_parents(
             mass = np.exp(-dissimilarity).sum(axis=1)
             parent[rows], chosen = _smallest(dissimilarity, usable)
             probability[rows] = np.exp(-chosen) / mass
+
+    def choose_all(first: int, last: int) -> None:
+        for rows in parts[first:last]:
+            choose(rows)
+
+    share_out(choose_all, len(parts), n_threads)
     return parent, np.minimum(probability, 1.0)
 
 
-def _smallest(values: Floats, usable: NDArray[np.bool_] | None) -> tuple[Ints, Floats]:
+def _smallest(values: Floats, usable: Bools | None) -> tuple[Ints, Floats]:
     if usable is not None:
         values[:, ~usable] = np.inf
     place = values.argmin(axis=1)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arbora._base.types import Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable
-from arbora.hyperbolic.ghhc.model import Ints
 from arbora.hyperbolic.ghhc.ranking import Considered, RankingTerms, consider, depth_slope, ranking_terms
 
 
@@ -43,6 +43,7 @@ def ranking_cost(
     noise: Floats | None = None,
     n_candidates: int | None = None,
     with_points: bool = False,
+    n_threads: int = 1,
 ) -> RankingCost:
     """Ranking cost (Eq. 15) of the triples `points` [3, B, d], where (i, j) is the most similar pair.
 
@@ -53,11 +54,13 @@ def ranking_cost(
     noise : float[B, K], optional
         Gumbel noise on the logits of the K nodes considered.
     n_candidates : int, optional
-        Consider only so many nodes a triple: the nearest to the pair and to the triple (Eq. 12 and 13
+        Consider only that many nodes per triple: the nearest to the pair and to the triple (Eq. 12 and 13
         restricted to them). By default all, which is exact. A node that is left out has no mass in either
         distribution and counts as σ(0) three times, as it does in the exact cost when its mass vanishes.
     with_points : bool
         Also return the gradient by the points.
+    n_threads : int
+        Threads among which the triples of a large batch are shared.
 
     Examples
     --------
@@ -74,7 +77,7 @@ def ranking_cost(
     if points.shape[1] == 0:
         raise ValueError("points must hold at least one triple. Got none.")
     batch, candidates = consider(table, points, n_candidates, noise)
-    terms = ranking_terms(batch, float(temperature))
+    terms = ranking_terms(batch, float(temperature), n_threads)
     cost = terms.cost + 1.5 * (n_nodes - batch.noise.shape[1])
     if candidates is not None:
         gradient = _sparse_gradient(table, candidates, terms.towards, terms.along, points)

@@ -6,7 +6,10 @@ moves for PyTorch tensors, along geodesics, are in `arbora.hyperbolic.optim`.
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypeAlias
+
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.errors import DivergedError
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
@@ -18,17 +21,18 @@ def retract(points: Floats, moves: Floats, limit: float) -> Floats:
     moved = points + moves
     norm = np.sqrt(np.einsum("nd,nd->n", moved, moved))
     if not np.isfinite(norm).all():
-        raise DivergedError("A node left the numbers.")
+        raise DivergedError("A node diverged to NaN or infinity.")
     outside = norm > limit
     moved[outside] *= (limit / norm[outside])[:, None]
     return moved
 
 
-class RiemannianDescent:
+class RowDescent:
     """Stochastic Riemannian gradient descent (Eq. 18–20)."""
 
-    def __init__(self, n_nodes: int, dimension: int, dtype: np.dtype) -> None:
-        del n_nodes, dimension, dtype  # no state
+    def __init__(self, n_nodes: int, dimension: int, dtype: np.dtype[Any]) -> None:
+        # no state
+        del n_nodes, dimension, dtype
 
     def step(self, table: NodeTable, gradient: RowGradient, rate: float, limit: float) -> None:
         """Move the touched nodes against their Riemannian gradient."""
@@ -37,20 +41,20 @@ class RiemannianDescent:
         table.nodes[rows] = retract(table.nodes[rows], values * scale[:, None], limit)
         table.refresh(rows)
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Arrays a checkpoint must keep."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays that a checkpoint must hold."""
         return {}
 
-    def load(self, state: dict[str, np.ndarray]) -> None:
+    def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Take the arrays of `state` back."""
 
 
-class RiemannianAdam:
-    """Adam with one second moment a node; moments advance only where a node is touched."""
+class RowAdam:
+    """Adam with one second moment per node; moments advance only where a node is touched."""
 
     decay_first, decay_second, floor = 0.9, 0.999, 1e-8
 
-    def __init__(self, n_nodes: int, dimension: int, dtype: np.dtype) -> None:
+    def __init__(self, n_nodes: int, dimension: int, dtype: np.dtype[Any]) -> None:
         self.first = np.zeros((n_nodes, dimension), dtype)
         self.second = np.zeros(n_nodes, dtype)
         self.count = np.zeros(n_nodes, np.int64)
@@ -60,7 +64,8 @@ class RiemannianAdam:
         rows, values = gradient
         gap = table.gap[rows]
         direction = values * (gap**2 / 4.0)[:, None]
-        length = np.einsum("nd,nd->n", direction, direction) * (2.0 / gap) ** 2  # in the metric of the ball
+        # in the metric of the ball
+        length = np.einsum("nd,nd->n", direction, direction) * (2.0 / gap) ** 2
         self.count[rows] += 1
         self.first[rows] = self.decay_first * self.first[rows] + (1 - self.decay_first) * direction
         self.second[rows] = self.decay_second * self.second[rows] + (1 - self.decay_second) * length
@@ -70,14 +75,15 @@ class RiemannianAdam:
         table.nodes[rows] = retract(table.nodes[rows], moves.astype(table.nodes.dtype), limit)
         table.refresh(rows)
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Arrays a checkpoint must keep."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays that a checkpoint must hold."""
         return {"first": self.first, "second": self.second, "count": self.count}
 
-    def load(self, state: dict[str, np.ndarray]) -> None:
+    def load(self, state: dict[str, NDArray[Any]]) -> None:
         """Take the arrays of `state` back."""
         self.first, self.second, self.count = state["first"], state["second"], state["count"]
 
 
-Optimizer = RiemannianDescent | RiemannianAdam
-OPTIMIZERS: dict[str, type[Optimizer]] = {"sgd": RiemannianDescent, "adam": RiemannianAdam}
+Optimizer: TypeAlias = RowDescent | RowAdam
+OptimizerKind: TypeAlias = Literal["sgd", "adam"]
+OPTIMIZERS: dict[OptimizerKind, type[Optimizer]] = {"sgd": RowDescent, "adam": RowAdam}

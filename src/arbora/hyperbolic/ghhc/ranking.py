@@ -6,17 +6,18 @@ loops' do not. Triples are taken in blocks that stay in the cache, shared among 
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
+from arbora._base.types import Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable, depths, gaps
-from arbora.hyperbolic.ghhc.model import Ints, ancestors
+from arbora.hyperbolic.ghhc.model import ancestors
 
-BLOCK = 240_000  # scores worked on at a time: the arrays over them stay in the cache
+# scores worked on at a time: the arrays over them stay in the cache
+BLOCK = 240_000
 
 
 class Considered(NamedTuple):
@@ -79,13 +80,16 @@ class RankingTerms(NamedTuple):
     """
 
     cost: Floats
-    towards: Floats  # [3, B, K]
-    along: Floats  # [B, K]
-    lowered: Floats  # [3, B]
+    # [3, B, K]
+    towards: Floats
+    # [B, K]
+    along: Floats
+    # [3, B]
+    lowered: Floats
 
 
-def ranking_terms(batch: Considered, temperature: float) -> RankingTerms:
-    """Ranking cost of all triples and its derivatives."""
+def ranking_terms(batch: Considered, temperature: float, n_threads: int = 1) -> RankingTerms:
+    """Ranking cost of all triples and its derivatives; the result does not depend on the threads."""
     _, n_triples, n_nodes = batch.scores.shape
     step = max(1, BLOCK // (3 * n_nodes))
     starts = range(0, n_triples, step)
@@ -95,7 +99,8 @@ def ranking_terms(batch: Considered, temperature: float) -> RankingTerms:
     out = RankingTerms(
         np.empty(n_triples), np.empty_like(scores), np.empty_like(scores[0]), np.empty_like(scores[:, :, 0])
     )
-    errors = np.geterr()  # of this thread; others would warn of what the caller has silenced
+    # of this thread; others would warn of what the caller has silenced
+    errors = np.geterr()
 
     def compute(first: int) -> None:
         rows = slice(first, first + step)
@@ -104,7 +109,7 @@ def ranking_terms(batch: Considered, temperature: float) -> RankingTerms:
         out.cost[rows], out.along[rows] = found.cost, found.along
         out.towards[:, rows], out.lowered[:, rows] = found.towards, found.lowered
 
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(starts))) as pool:
+    with ThreadPoolExecutor(min(n_threads, len(starts))) as pool:
         list(pool.map(compute, starts))
     return out
 
@@ -113,12 +118,15 @@ def _block_terms(batch: Considered, temperature: float) -> RankingTerms:
     ratio = np.maximum(batch.scores / batch.point_gap, batch.scores.dtype.type(SMALLEST))
     distance = 2.0 * np.arcsinh(np.sqrt(ratio))
     excess = _excess(batch)
-    dissimilarity = distance if excess is None else distance * (1.0 + excess)  # Eq. 3
+    # Eq. 3
+    dissimilarity = distance if excess is None else distance * (1.0 + excess)
     pair, triple = ancestors(dissimilarity, batch.noise, temperature)
     change = pair - triple
-    half = np.tanh(0.5 * change * dissimilarity)  # 2 σ - 1, to the last digits where σ is nearly a half
+    # 2 σ - 1, to the last digits where σ is nearly a half
+    half = np.tanh(0.5 * change * dissimilarity)
     slope = 0.25 - 0.25 * half * half
-    slope[2] *= -1.0  # the points i and j should be near the LCA of the pair, k far from it
+    # the points i and j should be near the LCA of the pair, k far from it
+    slope[2] *= -1.0
     lift = slope * change
     _add_softmax_backwards(
         lift, dissimilarity, pair, triple, (slope * dissimilarity).sum(axis=0), temperature
@@ -144,7 +152,9 @@ def _excess(batch: Considered) -> Floats | None:
     return np.maximum(batch.node_depth - batch.point_depth, 0.0)
 
 
-def _add_softmax_backwards(lift, dissimilarity, pair, triple, pull, temperature) -> None:
+def _add_softmax_backwards(
+    lift: Floats, dissimilarity: Floats, pair: Floats, triple: Floats, pull: Floats, temperature: float
+) -> None:
     """Derivatives through the two distributions; the maxima of Eq. 12 and 14 pass them to the farthest point."""
     by_pair, by_triple = (
         mass * (pull - (pull * mass).sum(axis=1, keepdims=True)) / temperature for mass in (pair, triple)

@@ -2,15 +2,18 @@
 
 Neighbors are looked up in a pool of rows. Up to `pool_size` rows the pool is the data and the neighbors are
 exact; beyond, a fresh random pool is drawn every so often, so that data of any size is only read in small
-pieces. Randomness is a function of seed and step alone: a run can be taken up at any step.
+pieces. Randomness is a function of seed and step alone: training can resume at any step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from arbora._base.types import Ints
 from arbora.hyperbolic.ghhc.distances import Floats
-from arbora.hyperbolic.ghhc.model import Ints, blocks
+from arbora.hyperbolic.ghhc.model import blocks
 
 _POOL_STREAM, _STEP_STREAM = 0, 1
 
@@ -39,7 +42,15 @@ class TripleSampler:
         Steps a pool is used for.
     """
 
-    def __init__(self, read, n_rows: int, seed: int, n_neighbors: int, pool_size: int, pool_steps: int):
+    def __init__(
+        self,
+        read: Callable[[Ints], Floats],
+        n_rows: int,
+        seed: int,
+        n_neighbors: int,
+        pool_size: int,
+        pool_steps: int,
+    ) -> None:
         self._read, self._n_rows, self._seed = read, n_rows, seed
         self._n_neighbors, self._pool_size, self._pool_steps = n_neighbors, pool_size, pool_steps
         self._number = -1

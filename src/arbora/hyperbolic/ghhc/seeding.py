@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
 import numpy as np
 from scipy.sparse import csr_array
 
+from arbora._base.types import Ints
 from arbora.hyperbolic.ghhc.distances import Floats
-from arbora.hyperbolic.ghhc.model import Ints, blocks
+from arbora.hyperbolic.ghhc.model import blocks
 
-CHAINS_AT_ONCE = 32  # their proposals meet the earlier leaves in one product
+Seeding: TypeAlias = Literal["k-means++", "farthest", "random"]
+Choose: TypeAlias = Callable[[Floats, int, np.random.Generator], Ints]
+
+# their proposals meet the earlier leaves in one product
+CHAINS_AT_ONCE = 32
 
 
 def random_leaves(points: Floats, n_leaves: int, rng: np.random.Generator) -> Ints:
@@ -27,7 +35,8 @@ def farthest_first(points: Floats, n_leaves: int, rng: np.random.Generator) -> I
             chosen[c] = nearest.argmax()
         center = points[chosen[c]]
         np.minimum(nearest, square - 2.0 * (points @ center) + center @ center, out=nearest)
-        nearest[chosen[c]] = -np.inf  # never twice, also among duplicates
+        # never twice, also among duplicates
+        nearest[chosen[c]] = -np.inf
     return chosen
 
 
@@ -97,7 +106,11 @@ def _distinct(chosen: Ints, n_points: int, rng: np.random.Generator) -> Ints:
     return chosen
 
 
-SEEDINGS = {"k-means++": kmeans_plus_plus, "farthest": farthest_first, "random": random_leaves}
+SEEDINGS: dict[Seeding, Choose] = {
+    "k-means++": kmeans_plus_plus,
+    "farthest": farthest_first,
+    "random": random_leaves,
+}
 
 
 def move_to_means(points: Floats, leaves: Floats, n_sweeps: int) -> tuple[Floats, Ints]:

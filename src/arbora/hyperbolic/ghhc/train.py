@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arbora._base.files import read_archive, write_archive
-from arbora.errors import DivergedError, FormatError
+from arbora._base.types import Ints
+from arbora.errors import DivergedError
 from arbora.hyperbolic.ghhc.candidates import choose_candidates
 from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM, node_parents, ranks
 from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
-from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS, Optimizer
-from arbora.hyperbolic.ghhc.rows import BallPlacement
+from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS, Optimizer, OptimizerKind
+from arbora.hyperbolic.ghhc.placement import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
 
-MARKER = "arbora.ghhc"
-CHOOSE_EVERY = 500  # steps after which it is looked again how many nodes matter to a triple
-PROJECTION_SHARE = 0.05  # of the learning rate: how fast a learned projection follows
+# steps after which it is checked again how many nodes matter to a triple
+CHOOSE_EVERY = 500
+# of the learning rate: how fast a learned projection follows
+PROJECTION_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,12 @@ class TrainingPlan:
     margin: float
     margin_weight: float
     margin_nodes: int
-    n_candidates: int | str | None
-    optimizer: str
+    n_candidates: int | Literal["auto"] | None
+    optimizer: OptimizerKind
     seed: int
     learn_projection: bool = False
     anneal: bool = True
+    n_threads: int = 1
 
 
 @dataclass
@@ -54,7 +54,29 @@ class TrainingState:
     optimizer: Optimizer
     step: int = 0
     costs: list[float] = field(default_factory=list)
-    n_candidates: int | None = None  # nodes considered at present for a triple, None for all
+    # nodes considered at present for a triple, None for all
+    n_candidates: int | None = None
+
+    def arrays(self) -> dict[str, Any]:
+        """All of it, for a checkpoint."""
+        arrays: dict[str, Any] = {f"optimizer_{key}": value for key, value in self.optimizer.state().items()}
+        if self.placement.projection is not None:
+            arrays["projection"] = self.placement.projection
+        arrays |= {"step": self.step, "costs": np.array(self.costs)}
+        arrays["n_candidates"] = -1 if self.n_candidates is None else self.n_candidates
+        return arrays | {"nodes": self.table.nodes, "mean": self.placement.mean}
+
+
+def restore(plan: TrainingPlan, saved: Mapping[str, NDArray[Any]], norm: float) -> TrainingState:
+    """The state that `TrainingState.arrays` described."""
+    prefix = "optimizer_"
+    placement = BallPlacement(saved["mean"], saved.get("projection"), norm)
+    state = start(plan, saved["nodes"], placement)
+    state.optimizer.load({key.removeprefix(prefix): saved[key] for key in saved if key.startswith(prefix)})
+    state.step, state.costs = int(saved["step"]), saved["costs"].tolist()
+    if saved["n_candidates"] >= 0:
+        state.n_candidates = int(saved["n_candidates"])
+    return state
 
 
 def start(plan: TrainingPlan, nodes: Floats, placement: BallPlacement) -> TrainingState:
@@ -67,7 +89,7 @@ def train(
     plan: TrainingPlan,
     state: TrainingState,
     sampler: TripleSampler,
-    read_raw: Callable | None = None,
+    read_raw: Callable[[Ints], Floats] | None = None,
     after_step: Callable[[TrainingState], bool] | None = None,
 ) -> TrainingState:
     """Run the steps that are left; `after_step` may stop early by returning True.
@@ -75,9 +97,8 @@ def train(
     Every second step is followed by one on the margin cost, over a random part of the nodes when there are
     many. The ranking cost is averaged over the batch, the margin cost summed over its nodes and weighted.
     """
-    with np.errstate(
-        over="ignore", invalid="ignore", divide="ignore"
-    ):  # every step checks its numbers itself
+    # every step checks its numbers itself
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
             return _train(plan, state, sampler, read_raw, after_step)
         except DivergedError as error:
@@ -86,7 +107,13 @@ def train(
             ) from error
 
 
-def _train(plan, state, sampler, read_raw, after_step) -> TrainingState:
+def _train(
+    plan: TrainingPlan,
+    state: TrainingState,
+    sampler: TripleSampler,
+    read_raw: Callable[[Ints], Floats] | None,
+    after_step: Callable[[TrainingState], bool] | None,
+) -> TrainingState:
     limit = state.placement.norm * LARGEST_NORM
     while state.step < plan.n_steps:
         rng = step_generator(plan.seed, state.step)
@@ -105,10 +132,19 @@ def annealed(step: int, n_steps: int, floor: float = 0.0) -> float:
     return 1.0 - (1.0 - floor) * step / max(n_steps, 1)
 
 
-def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
+def _ranking_step(
+    plan: TrainingPlan,
+    state: TrainingState,
+    sampler: TripleSampler,
+    rng: np.random.Generator,
+    rate: float,
+    limit: float,
+    read_raw: Callable[[Ints], Floats] | None,
+) -> float:
     triples = sampler.draw(state.step, plan.batch_size, rng)
     points = sampler.pool(state.step)[triples]
-    if plan.learn_projection:
+    raw = None
+    if plan.learn_projection and read_raw is not None:
         rows, place = np.unique(sampler.rows[triples], return_inverse=True)
         raw = read_raw(rows)[place.ravel()]
         points = state.placement(raw).reshape(3, plan.batch_size, -1)
@@ -122,12 +158,14 @@ def _ranking_step(plan, state, sampler, rng, rate, limit, read_raw) -> float:
         noise=noise,
         n_candidates=state.n_candidates,
         with_points=plan.learn_projection,
+        n_threads=plan.n_threads,
     )
     mean = RowGradient(result.nodes.rows, result.nodes.values / plan.batch_size)
     state.optimizer.step(table, mean, rate, limit)
-    if plan.learn_projection:
+    if raw is not None and result.points is not None:
         _projection_step(plan, state, raw, result.points, rate)
-    return float(result.cost.mean()) - 1.5 * len(table)  # 1.5 a node is the cost of deciding nothing
+    # 1.5 per node is the cost of deciding nothing
+    return float(result.cost.mean()) - 1.5 * len(table)
 
 
 def update_candidates(plan: TrainingPlan, state: TrainingState, points: Floats) -> None:
@@ -138,15 +176,20 @@ def update_candidates(plan: TrainingPlan, state: TrainingState, points: Floats) 
         state.n_candidates = choose_candidates(state.table, points, plan.temperature)
 
 
-def _projection_step(plan, state, raw, by_points, rate) -> None:
+def _projection_step(
+    plan: TrainingPlan, state: TrainingState, raw: Floats, by_points: Floats, rate: float
+) -> None:
     """Move the projection; a step changes it by a small share of its size, whatever the scale of the data."""
     placement = state.placement
+    assert placement.projection is not None
     gradient = placement.projection_gradient(raw, by_points.reshape(len(raw), -1))
     scale = np.linalg.norm(placement.projection) / max(float(np.linalg.norm(gradient)), 1e-12)
     placement.projection = placement.projection - (PROJECTION_SHARE * rate * scale) * gradient
 
 
-def _noise(plan, state, rng, n_nodes, dtype) -> Floats | None:
+def _noise(
+    plan: TrainingPlan, state: TrainingState, rng: np.random.Generator, n_nodes: int, dtype: np.dtype[Any]
+) -> Floats | None:
     """Gumbel noise on the LCA logits, falling to zero over the run."""
     strength = plan.noise * (annealed(state.step, plan.n_steps) if plan.anneal else 1.0)
     if strength <= 0:
@@ -156,7 +199,9 @@ def _noise(plan, state, rng, n_nodes, dtype) -> Floats | None:
     return -strength * np.log(-np.log(np.maximum(uniform, np.finfo(dtype).tiny)))
 
 
-def margin_step(plan: TrainingPlan, state: TrainingState, rng, rate: float, limit: float) -> None:
+def margin_step(
+    plan: TrainingPlan, state: TrainingState, rng: np.random.Generator, rate: float, limit: float
+) -> None:
     """One step on the margin cost (Eq. 17), over all nodes or a random part of many."""
     table = state.table
     place = ranks(table)
@@ -167,52 +212,3 @@ def margin_step(plan: TrainingPlan, state: TrainingState, rng, rate: float, limi
         return
     _, gradient = margin_cost(table, children, node_parents(table, children, place), plan.margin)
     state.optimizer.step(table, RowGradient(gradient.rows, plan.margin_weight * gradient.values), rate, limit)
-
-
-# ---- checkpoints -----------------------------------------------------------------------------------------
-
-
-def fingerprint(settings: dict, sample: Floats) -> str:
-    """Short name of a run: what it does and on what, so that a checkpoint is not taken up by another run."""
-    text = repr(sorted(settings.items())).encode()
-    return hashlib.sha256(text + np.ascontiguousarray(sample).tobytes()).hexdigest()[:16]
-
-
-def save_checkpoint(path: str | os.PathLike, state: TrainingState, name: str, seed: int) -> None:
-    """Write the state; a crash leaves the last one whole."""
-    arrays: dict[str, Any] = {f"optimizer_{key}": value for key, value in state.optimizer.state().items()}
-    if state.placement.projection is not None:
-        arrays["projection"] = state.placement.projection
-    arrays |= {"name": name, "seed": seed, "step": state.step, "costs": np.array(state.costs)}
-    arrays["n_candidates"] = -1 if state.n_candidates is None else state.n_candidates
-    arrays |= {"nodes": state.table.nodes, "mean": state.placement.mean}
-    write_archive(path, MARKER, arrays)
-
-
-def read_checkpoint(path: str | os.PathLike) -> dict[str, np.ndarray] | None:
-    """Arrays of a checkpoint, None where there is no file; a file that is none is refused."""
-    if not Path(path).exists():
-        return None
-    try:
-        return read_archive(path, MARKER)
-    except FormatError as error:
-        raise FormatError(
-            f"{path} is not a whole checkpoint of GHHC ({error}). Delete it to start anew."
-        ) from error
-
-
-def restore(plan: TrainingPlan, stored: dict[str, np.ndarray], norm: float) -> TrainingState:
-    """The state a checkpoint keeps."""
-    placement = BallPlacement(stored["mean"], stored.get("projection"), norm)
-    state = start(plan, stored["nodes"], placement)
-    state.optimizer.load(
-        {
-            key.removeprefix("optimizer_"): value
-            for key, value in stored.items()
-            if key.startswith("optimizer_")
-        }
-    )
-    state.step, state.costs = int(stored["step"]), stored["costs"].tolist()
-    if stored["n_candidates"] >= 0:
-        state.n_candidates = int(stored["n_candidates"])
-    return state
