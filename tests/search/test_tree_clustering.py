@@ -206,3 +206,14 @@ def test_a_model_that_is_not_fitted_is_not_saved(tmp_path):
     with pytest.raises(NotFittedError):
         ab.TreeClustering().save(tmp_path / "model.npz")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_placement_says_how_sure_it_is_and_finds_outliers():
+    model = ab.TreeClustering(3, metric="euclidean", random_state=0).fit(X[:90])
+    found = model.place(np.r_[X[90:], [[1e3, 0, 0, 0]]])
+    np.testing.assert_array_equal(found.label[:-1], model.predict(X[90:]))
+    assert found.confidence[:-1].mean() > 0.95
+    assert found.outlier_score[-1] == 1.0 > found.outlier_score[:-1].mean()
+    scores = model.score_samples(np.r_[X[90:], [[1e3, 0, 0, 0]]])
+    np.testing.assert_allclose(scores, 1 - found.outlier_score)
+    assert set(model.place(X[90:], n_clusters=2).label) <= {0, 1}

@@ -98,6 +98,17 @@ def test_given_similarities_grow_by_rows():
     assert not apart.rows(np.arange(50, 90))[:, 50:].any()
 
 
+def test_distances_of_a_few_points_grow_and_place_new_ones():
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))[:15, :15]
+    small = ab.similarity.all_pairs(D[:10, :10], "precomputed")
+    found = grown(small, D[10:])
+    np.testing.assert_allclose(found.matrix, np.exp(-0.5 * (D / small.scale) ** 2))
+    nearest = np.asarray(small.query(D[10:, :10]).toarray()).argmax(axis=1)
+    np.testing.assert_array_equal(nearest, D[10:, :10].argmin(axis=1))
+    again = similarity_from_arrays(similarity_to_arrays(small))
+    np.testing.assert_array_equal(again.query(D[10:, :10]).toarray(), small.query(D[10:, :10]).toarray())
+
+
 def test_names_are_joined_and_numbers_stand_in():
     named = ab.similarity.cosine(X[:3])
     named.names = ["a", "b", "c"]

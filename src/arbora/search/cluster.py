@@ -26,13 +26,12 @@ from arbora.search.inputs import (
     Metric,
     SimilarityKind,
     compare,
-    is_few,
     read_input,
 )
 from arbora.search.multilevel import LEVELS
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport, report_on
-from arbora.similarity import Similarity
+from arbora.similarity import Similarity, are_few
 from arbora.tree import Tree
 
 # Perturbations of the search for up to this many points; none beyond.
@@ -172,13 +171,18 @@ class Options:
             return self.n_perturbations
         return next((count for limit, count in _PERTURBATIONS if n_points <= limit), 0)
 
+    def compares_all_pairs_of(self, n_points: int) -> bool:
+        """Whether all pairs are compared because among a few points being the nearest says little."""
+        return self.similarity == "auto" and are_few(n_points, self.n_neighbors)
+
     def choices(self, given: Input, compared: Similarity) -> dict[str, str]:
         """What was chosen and why, for each parameter that was left to us."""
         n_points = compared.n_points
         chosen = {}
-        if is_few(given, self.similarity, self.n_neighbors):
+        is_compared = given.kind in ("vectors", "distances") and self.similarity == "auto"
+        if is_compared and self.compares_all_pairs_of(n_points):
             chosen["similarity"] = f"all pairs, metric {self.metric} ({n_points} points are few)"
-        elif given.kind in ("vectors", "distances") and self.similarity == "auto":
+        elif is_compared:
             chosen["similarity"] = f"knn, metric {self.metric} ({given.description} were given)"
         if self.n_perturbations is None:
             chosen["n_perturbations"] = f"{self.perturbations_for(n_points)} (suits {n_points:,} points)"
@@ -198,7 +202,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
     heard = both(progress, Bar()) if options.verbose else progress
     seconds: dict[str, float] = {}
     n_threads = count_threads(options.n_jobs)
-    with _Timed(seconds, "similarity", heard) as stage:
+    with Timed(seconds, "similarity", heard) as stage:
         compared = compare(
             given,
             metric=options.metric,
@@ -208,12 +212,12 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
             random_state=options.random_state,
             progress=stage.update,
         )
-    with _Timed(seconds, "average linkage", heard):
+    with Timed(seconds, "average linkage", heard):
         # names from here on, so that an interrupted search hands out a tree with names
         first = linkage(compared, "average").replace(name=given.names)
-    with _Timed(seconds, "refine", heard) as stage:
+    with Timed(seconds, "refine", heard) as stage:
         tree = _refined(first, compared, options, stage.update)
-    with _Timed(seconds, "components", heard):
+    with Timed(seconds, "components", heard):
         tree = join_components(tree, compared)
     report = report_on(given.description, first, tree, compared, seconds, options.choices(given, compared))
     return Built(tree, compared, report)
@@ -233,7 +237,7 @@ def _refined(first: Tree, compared: Similarity, options: Options, update: Callab
     )
 
 
-class _Timed(Stage):
+class Timed(Stage):
     """A stage whose time is added to a table."""
 
     def __init__(self, seconds: dict[str, float], name: str, progress: ProgressCallback) -> None:

@@ -64,7 +64,7 @@ def read_input(
     rows = as_vectors(matrix.values, argument=argument, dtype=None)
     if similarity == "auto":
         _refuse_ambiguous(rows, argument)
-    return _vectors(rows, matrix.row_names)
+    return vectors_input(rows, matrix.row_names)
 
 
 def _read_dataset(
@@ -96,7 +96,7 @@ def compare(
         return found
     if similarity == "cosine":
         found = cosine(given.values)
-    elif is_few(given, similarity, n_neighbors):
+    elif similarity == "auto" and are_few(given.n_points, n_neighbors):
         found = all_pairs(given.values, metric)
     else:
         found = knn(
@@ -109,15 +109,6 @@ def compare(
         )
     found.names = given.names
     return found
-
-
-def is_few(given: Input, similarity: SimilarityKind, n_neighbors: int) -> bool:
-    """Whether all pairs are compared, because among a few points being the nearest says little."""
-    return (
-        given.kind not in ("similarity", "graph")
-        and similarity == "auto"
-        and are_few(given.n_points, n_neighbors)
-    )
 
 
 def new_rows(X: Any, *, argument: str = "X") -> Any:
@@ -154,7 +145,7 @@ def _read_sparse(data: Any, similarity: SimilarityKind, directed: Direction | No
     if directed is not None:
         return _read_graph(rows, directed)
     if similarity != "auto" or rows.shape[0] != rows.shape[1]:
-        return _vectors(rows, None)
+        return vectors_input(rows, None)
     if _is_symmetric(rows):
         return _read_graph(rows, None)
     raise ValueError(
@@ -171,7 +162,8 @@ def _is_symmetric(matrix: sp.csr_array) -> bool:
 # ---- vectors -------------------------------------------------------------------------------------------------
 
 
-def _vectors(rows: Any, names: list[str] | None) -> Input:
+def vectors_input(rows: Any, names: list[str] | None) -> Input:
+    """Vectors that were checked already."""
     n, d = rows.shape
     return Input("vectors", rows, names, int(n), f"{n:,} vectors of {d:,} features")
 

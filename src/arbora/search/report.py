@@ -26,8 +26,8 @@ class ClusterReport:
     data, similarity : str
         What was given, and what it was compared by.
     cost_before, cost_after : float
-        Dasgupta's cost of the first tree (average linkage) and of the result on that similarity, normalized to
-        [0, 1] where the similarity is not zero everywhere.
+        Dasgupta's cost of the first tree (average linkage) and of the result on that similarity, divided by the
+        total similarity: the mean number of points below the node where two similar points meet.
     seconds : dict of str to float
         Time spent per stage.
     n_components : int or None

@@ -10,15 +10,17 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from arbora._base.arrays import row_names
 from arbora._base.params import check_n_clusters
 from arbora._base.progress import ProgressCallback
 from arbora._base.training import FitProgress, with_callbacks
-from arbora._base.types import Ints, Objective, PathLike, RandomState
-from arbora.search.cluster import N_NEIGHBORS, Options, build
+from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
+from arbora.search.cluster import N_NEIGHBORS, Built, Options, build
 from arbora.search.flat import flat_clusters
+from arbora.search.growing import all_vectors, grow
 from arbora.search.inputs import Direction, Input, Metric, SimilarityKind, new_rows, read_input
 from arbora.search.model_file import read_model, write_model
-from arbora.search.predict import predict
+from arbora.search.predict import Placement, place, predict
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport
 from arbora.similarity import Similarity
@@ -136,18 +138,42 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         y : ignored
         """
         options = self._options()
-        options.check()
         given = read_input(X, self.similarity, self.directed, metric=self.metric, argument="X")
         self._note_features(X, given)
-        check_n_clusters(self.n_clusters, given.n_points)
-        with FitProgress(self, _N_STAGES, unit="stage") as progress:
-            built = build(given, options, _by_stages(progress))
-        self.similarity_, self.report_ = built.similarity, built.report
         self._fitted_on = given.kind
-        self._with_tree(built.tree)
-        if self.verbose:
-            print(self.report_, file=sys.stderr)
-        return self
+        return self._fit_input(given, options)
+
+    @with_callbacks
+    def partial_fit(self, X: Any, y: Any = None) -> TreeClustering:
+        """Grow the tree: new points at their exactly best places, then a search around them.
+
+        What is far from the new points stays as it is, so that topics keep their place. The first call is a `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            Vectors like those of `fit`. After a fit on a graph or on similarities, one row of similarities per new
+            point: to the points known, shape (m, n_points), or to these and the new ones, (m, n_points + m).
+        y : ignored
+
+        Examples
+        --------
+        >>> import arbora as ab
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> model = ab.TreeClustering(3, random_state=0).fit(X[::2])
+        >>> model.partial_fit(X[1::2]).tree_
+        Tree(n_leaves=150, n_internal=149, binary)
+        """
+        if not hasattr(self, "tree_"):
+            return self.fit(X)
+        options = self._options()
+        rows, names = self._new_rows(X), row_names(X)
+        built = Built(self.tree_, self.similarity_, self.report_)
+        if self._fitted_on == "vectors" and options.compares_all_pairs_of(self.tree_.n_leaves):
+            # so few points say little of many: a fit on all of them
+            return self._fit_input(all_vectors(built.similarity, rows, names), options)
+        return self._with_built(grow(built, rows, names, options))
 
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of new points: that of their best place in the tree, which stays as it is.
@@ -161,10 +187,40 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             Another number of clusters than that of the model.
         """
         check_is_fitted(self)
-        wanted = self.n_clusters if n_clusters is None else n_clusters
-        wanted = check_n_clusters(wanted, self.tree_.n_leaves)
-        rows = self._new_rows(X)
-        return predict(self.tree_, self.similarity_, rows, n_clusters=wanted, n_jobs=self.n_jobs)
+        labels = self._labels_at(n_clusters)
+        return predict(self.tree_, self.similarity_, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
+
+    def place(self, X: Any, n_clusters: int | None = None) -> Placement:
+        """Where new points belong: node, cluster, how sure that is, and how much they look like outliers.
+
+        Parameters
+        ----------
+        X, n_clusters
+            As in `predict`.
+
+        Returns
+        -------
+        Placement
+            With ``node``, ``label``, ``confidence`` and ``outlier_score``; see `arbora.search.place`.
+
+        Examples
+        --------
+        >>> import arbora as ab
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> found = ab.TreeClustering(3, metric="euclidean", random_state=0).fit(X).place([X[0], 9 * X[0]])
+        >>> found.confidence[0] > 0.9, found.outlier_score[1]
+        (np.True_, np.float64(1.0))
+        """
+        check_is_fitted(self)
+        labels = self._labels_at(n_clusters)
+        return place(self.tree_, self.similarity_, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
+
+    def score_samples(self, X: Any) -> Floats:
+        """How ordinary new points are, from 0 (an outlier) to 1: the complement of the outlier score of `place`."""
+        check_is_fitted(self)
+        found = place(self.tree_, self.similarity_, self._new_rows(X), n_jobs=self.n_jobs)
+        return 1.0 - found.outlier_score
 
     def refine(
         self,
@@ -240,9 +296,30 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _fit_input(self, given: Input, options: Options) -> TreeClustering:
+        check_n_clusters(self.n_clusters, given.n_points)
+        with FitProgress(self, _N_STAGES, unit="stage") as progress:
+            return self._with_built(build(given, options, _by_stages(progress)))
+
+    def _labels_at(self, n_clusters: int | None) -> Ints:
+        """Clusters of the points: those of the fit, or as many as asked for."""
+        if n_clusters is None:
+            return self.labels_
+        return flat_clusters(self.tree_, self.similarity_, check_n_clusters(n_clusters, self.tree_.n_leaves))
+
+    def _with_built(self, built: Built) -> TreeClustering:
+        self.similarity_, self.report_ = built.similarity, built.report
+        self._with_tree(built.tree)
+        if self.verbose:
+            print(self.report_, file=sys.stderr)
+        return self
+
     def _options(self) -> Options:
+        """The parameters, checked before any work begins."""
         given = self.get_params(deep=False)
-        return Options(**{name: value for name, value in given.items() if name != "n_clusters"})
+        options = Options(**{name: value for name, value in given.items() if name != "n_clusters"})
+        options.check()
+        return options
 
     def _with_tree(self, tree: Tree) -> TreeClustering:
         self.tree_ = tree

@@ -21,7 +21,12 @@ from arbora.similarity._space import DistanceSpace, Space, VectorSpace
 from arbora.similarity._weights import Weighting
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import FeatureSimilarity
-from arbora.similarity.gaussian import GAUSSIAN_METRICS, GaussianMetric, GaussianSimilarity
+from arbora.similarity.gaussian import (
+    GAUSSIAN_METRICS,
+    DistanceSimilarity,
+    GaussianMetric,
+    GaussianSimilarity,
+)
 from arbora.similarity.graph import GraphSimilarity
 from arbora.similarity.knn import KnnModel, KnnSimilarity
 from arbora.similarity.protocol import Similarity
@@ -75,6 +80,14 @@ def _read_dense(arrays: Mapping[str, NDArray[Any]]) -> DenseSimilarity:
     matrix = arrays["matrix"]
     _require(matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1], "its matrix is not square")
     return DenseSimilarity(matrix)
+
+
+def _write_distances(similarity: DistanceSimilarity) -> Arrays:
+    return {"matrix": similarity.matrix, "scale": np.array(similarity.scale)}
+
+
+def _read_distances(arrays: Mapping[str, NDArray[Any]]) -> DistanceSimilarity:
+    return DistanceSimilarity(_read_dense(arrays).matrix, float(arrays["scale"]))
 
 
 def _write_features(similarity: FeatureSimilarity) -> Arrays:
@@ -225,6 +238,7 @@ def _require(holds: bool, problem: str) -> None:
 
 _KINDS: dict[str, tuple[type[Similarity], Callable[[Any], Arrays], Callable[[Any], Similarity]]] = {
     "dense": (DenseSimilarity, _write_dense, _read_dense),
+    "distances": (DistanceSimilarity, _write_distances, _read_distances),
     "features": (FeatureSimilarity, _write_features, _read_features),
     "gaussian": (GaussianSimilarity, _write_gaussian, _read_gaussian),
     "graph": (GraphSimilarity, _write_graph, _read_graph),

@@ -141,6 +141,10 @@ class FeatureSimilarity(Similarity):
         ]
         return sp.csr_array(sp.vstack(blocks))
 
+    def vectors(self) -> AnyFloats:
+        """The directions of the points, all scaled alike."""
+        return self.features[:, :-1] if self.affine else self.features
+
     def identity(self) -> dict[str, Any]:
         """What decides the similarity, for `identity_of`."""
         return {"features": self.features, "affine": self.affine, "is_non_negative": self.is_non_negative}

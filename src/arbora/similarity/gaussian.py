@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from arbora._base.arrays import as_vectors, row_names
+from arbora._base.arrays import as_matrix, as_vectors, check_finite, row_names
 from arbora._base.params import check_choice, check_real
 from arbora._base.random import generator
-from arbora._base.types import Floats, Ints, RandomState
+from arbora._base.types import AnyFloats, Floats, Ints, RandomState
 from arbora.similarity._space import read_distances
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import directions
@@ -19,6 +19,7 @@ from arbora.similarity.protocol import (
     Similarity,
     check_pair_arrays,
     check_points,
+    check_similarity_rows,
     names_of_subset,
 )
 
@@ -111,6 +112,10 @@ class GaussianSimilarity(Similarity):
         """The similarity of some of the points, in the given order."""
         some = check_points(points, self.n_points)
         return GaussianSimilarity(self.X[some], self.scale, self.metric, names_of_subset(self.names, some))
+
+    def vectors(self) -> Floats:
+        """The points."""
+        return self.X
 
     def identity(self) -> dict[str, Any]:
         """What decides the similarity, for `identity_of`."""
@@ -233,12 +238,38 @@ def are_few(n_points: int, n_neighbors: int) -> bool:
     return n_points <= _FEW_PER_NEIGHBOR * n_neighbors
 
 
+class DistanceSimilarity(DenseSimilarity):
+    """Similarity ``exp(-d^2 / (2 scale^2))`` of distances given; build it with `arbora.similarity.all_pairs`."""
+
+    def __init__(self, matrix: AnyFloats, scale: float, names: list[str] | None = None) -> None:
+        super().__init__(matrix, names)
+        self.scale = scale
+
+    def of_distances(self, X: Any) -> Floats:
+        """Similarities of new points, given by rows of distances."""
+        distances = np.asarray(as_matrix(X).values, dtype=np.float64)
+        check_finite(distances, "X")
+        if distances.size and distances.min() < 0:
+            raise ValueError(
+                f"X must hold distances that are not negative. The smallest is {distances.min():.6g}."
+            )
+        return _kernel_of_distances(distances, self.scale)
+
+    def query(self, X: Any, *, n_jobs: int | None = None) -> sp.csr_array:
+        """Similarity of new points to these, given their distances, as sparse rows."""
+        return check_similarity_rows(self.of_distances(X), self.n_points)
+
+
+def _kernel_of_distances(distances: Floats, scale: float) -> Floats:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.exp(-0.5 * (distances / scale) ** 2))
+
+
 def _of_distances(distances: Floats, names: list[str] | None) -> Similarity:
     positive = distances[distances > 0]
     scale = float(np.median(positive)) / 2 if len(positive) else 1.0
-    with np.errstate(over="ignore", under="ignore"):
-        similarity = np.exp(-0.5 * (distances / scale) ** 2)
-    return DenseSimilarity(similarity, names)
+    similarity = _kernel_of_distances(distances, scale)
+    return DistanceSimilarity(similarity, scale, names)
 
 
 def _placed(vectors: Floats, metric: GaussianMetric) -> Floats:

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 from arbora._base.arrays import as_matrix, as_sparse, as_vectors, check_finite
 from arbora._base.random import seed_of
 from arbora._base.threads import count_threads
-from arbora._base.types import RandomState
+from arbora._base.types import AnyFloats, RandomState
 from arbora.similarity._duplicates import Groups, group_equal_rows
 from arbora.similarity._neighbors import EXACT_UP_TO, NeighborIndex, SparseIndex
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import FeatureSimilarity
-from arbora.similarity.gaussian import GaussianSimilarity
+from arbora.similarity.gaussian import DistanceSimilarity, GaussianSimilarity
 from arbora.similarity.graph import GraphSimilarity, graph
 from arbora.similarity.knn import KnnSimilarity, linked_neighbors
 from arbora.similarity.protocol import Similarity
@@ -68,11 +68,15 @@ def grown(
         found = GaussianSimilarity(vectors, similarity.scale, similarity.metric)
     elif isinstance(similarity, GraphSimilarity):
         found = _grown_graph(similarity, X)
+    elif isinstance(similarity, DistanceSimilarity):
+        matrix = _grown_matrix(similarity.matrix, similarity.of_distances(X))
+        found = DistanceSimilarity(matrix, similarity.scale)
     elif isinstance(similarity, DenseSimilarity):
-        found = _grown_dense(similarity, X)
+        found = DenseSimilarity(_grown_matrix(similarity.matrix, as_matrix(X).values))
     else:
         raise TypeError(f"A {type(similarity).__name__} cannot grow: only those of arbora.similarity can.")
-    found.names = _joined_names(similarity, found.n_points, names)
+    n_new = found.n_points - similarity.n_points
+    found.names = joined_names(similarity.names, names, similarity.n_points, n_new)
     return found
 
 
@@ -130,16 +134,15 @@ def _grown_graph(similarity: GraphSimilarity, X: Any) -> GraphSimilarity:
     return GraphSimilarity(found.csr, loops + found.self_loops)
 
 
-def _grown_dense(similarity: DenseSimilarity, X: Any) -> DenseSimilarity:
-    rows = as_matrix(X).values.astype(similarity.matrix.dtype, copy=False)
+def _grown_matrix(matrix: AnyFloats, X: AnyFloats) -> AnyFloats:
+    rows = X.astype(matrix.dtype, copy=False)
     check_finite(rows, "X")
-    old, new = _old_and_new_columns(rows, similarity.n_points)
-    whole = np.block([[similarity.matrix, old.T], [old, new]])
+    old, new = _old_and_new_columns(rows, len(matrix))
     if rows.size and rows.min() < 0:
         raise ValueError(f"X must hold similarities that are not negative. The smallest is {rows.min():.6g}.")
     if not np.allclose(new, new.T):
         raise ValueError("X must hold symmetric similarities of the new points to each other.")
-    return DenseSimilarity(whole)
+    return np.block([[matrix, old.T], [old, new]])
 
 
 def _old_and_new_columns(rows: Any, n_old: int) -> tuple[Any, Any]:
@@ -156,11 +159,9 @@ def _old_and_new_columns(rows: Any, n_old: int) -> tuple[Any, Any]:
     return rows[:, :n_old], rows[:, n_old:]
 
 
-def _joined_names(similarity: Similarity, n_points: int, names: list[str] | None) -> list[str] | None:
-    """Names of all points; those without one are called by their number."""
-    n_old = similarity.n_points
-    if similarity.names is None and names is None:
+def joined_names(old: list[str] | None, new: list[str] | None, n_old: int, n_new: int) -> list[str] | None:
+    """Names of old and new points; those without one are called by their number. None where none has one."""
+    if old is None and new is None:
         return None
-    old = similarity.names if similarity.names is not None else [str(point) for point in range(n_old)]
-    new = names if names is not None else [str(point) for point in range(n_old, n_points)]
-    return [*old, *new]
+    numbers = [str(point) for point in range(n_old + n_new)]
+    return [*(numbers[:n_old] if old is None else old), *(numbers[n_old:] if new is None else new)]

@@ -1,0 +1,54 @@
+"""A clustering that gets more points: its similarity grows, then its tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora._base.progress import Bar, ProgressCallback, silent
+from arbora.search.cluster import Built, Options, Timed
+from arbora.search.components import join_components
+from arbora.search.inputs import Input, vectors_input
+from arbora.search.insert import insert
+from arbora.search.report import report_on
+from arbora.similarity import Similarity
+from arbora.similarity.growth import grown, joined_names
+
+
+def grow(built: Built, rows: Any, names: list[str] | None, options: Options) -> Built:
+    """The clustering with new points inserted at their best places and the tree improved around them."""
+    heard: ProgressCallback = Bar() if options.verbose else silent
+    seconds: dict[str, float] = {}
+    with Timed(seconds, "similarity", heard):
+        compared = grown(
+            built.similarity,
+            rows,
+            names=names,
+            n_neighbors=options.n_neighbors,
+            n_jobs=options.n_jobs,
+            random_state=options.random_state,
+        )
+    with Timed(seconds, "insert", heard) as stage:
+        tree = insert(
+            built.tree,
+            compared,
+            max_seconds=options.max_seconds,
+            progress=lambda name, done, total: stage.update(done),
+        )
+    with Timed(seconds, "components", heard):
+        tree = join_components(tree, compared)
+    n_new = compared.n_points - built.tree.n_leaves
+    words = f"{n_new:,} points added to {built.tree.n_leaves:,}"
+    report = report_on(words, tree, tree, compared, seconds, {})
+    return Built(tree, compared, replace(report, choices=built.report.choices))
+
+
+def all_vectors(similarity: Similarity, rows: Any, names: list[str] | None) -> Input:
+    """Old and new vectors together, for a fit on all of them."""
+    old = similarity.vectors()
+    new = rows.toarray() if sp.issparse(rows) else rows
+    known = joined_names(similarity.names, names, len(old), len(new))
+    return vectors_input(np.vstack([old, new]), known)
