@@ -16,20 +16,22 @@ from arbora._base.jit import inner
 
 NOTHING = np.int64(-1)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FULL = 0.7  # share of used slots at which the hash is rebuilt from the edges still alive
+# share of used slots at which the hash is rebuilt from the edges still alive
+_FULL = 0.7
 
 # Two half-edges fill a cache line: a step of a heap reads most of one.
 HALF = np.dtype(
     [
-        ("key", np.float64),  # priority in the heap, never below the true one
-        ("end", np.int32),  # cluster it starts from; NOTHING once the edge is gone
-        (
-            "rank",
-            np.int32,
-        ),  # breaks ties, smaller first: the node of the far cluster, never above the true one
+        # priority in the heap, never below the true one
+        ("key", np.float64),
+        # cluster it starts from; NOTHING once the edge is gone
+        ("end", np.int32),
+        # breaks ties, smaller first: the node of the far cluster, never above the true one
+        ("rank", np.int32),
         ("child", np.int32),
         ("sibling", np.int32),
-        ("before", np.int32),  # previous sibling, or the parent of a first child
+        # previous sibling, or the parent of a first child
+        ("before", np.int32),
     ],
     align=True,
 )
@@ -38,12 +40,18 @@ HALF = np.dtype(
 class ShrinkingGraph(NamedTuple):
     """Arrays over half-edges, edges and clusters (a cluster goes by the number of one of its leaves)."""
 
-    half: NDArray[Any]  # records of HALF
-    weight: NDArray[np.float64]  # per edge
-    top: NDArray[np.int32]  # per cluster: best half-edge
-    label: NDArray[np.int32]  # per cluster: its node in the tree
-    slots: NDArray[np.int32]  # open addressing: edges by their two clusters
-    used: NDArray[np.int64]  # one number: slots in use
+    # records of HALF
+    half: NDArray[Any]
+    # per edge
+    weight: NDArray[np.float64]
+    # per cluster: best half-edge
+    top: NDArray[np.int32]
+    # per cluster: its node in the tree
+    label: NDArray[np.int32]
+    # open addressing: edges by their two clusters
+    slots: NDArray[np.int32]
+    # one number: slots in use
+    used: NDArray[np.int64]
 
 
 @inner
@@ -74,7 +82,8 @@ def meld(graph, x, y):
 @inner
 def meld_siblings(graph, first):
     """Join a list of sibling heaps in the two passes of a pairing heap; returns the top."""
-    paired = NOTHING  # results of the first pass, chained backwards through `sibling`
+    # results of the first pass, chained backwards through `sibling`
+    paired = NOTHING
     while first != NOTHING:
         x = first
         y = np.int64(graph.half[x].sibling)

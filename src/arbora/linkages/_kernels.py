@@ -129,7 +129,8 @@ def move_edges(graph, mass, size, pairs, method, gone, into):
         half = todo
         todo = np.int64(graph.half[half].sibling)
         first = np.int64(graph.half[half].child)
-        if first != NOTHING:  # put the children in front of what is left to do
+        if first != NOTHING:
+            # put the children in front of what is left to do
             last = first
             while graph.half[last].sibling != NOTHING:
                 last = np.int64(graph.half[last].sibling)
@@ -147,7 +148,8 @@ def move_edges(graph, mass, size, pairs, method, gone, into):
         twin = find_edge(graph, into, far)
         if twin != NOTHING:
             join_edges(graph, mass, size, pairs, method, edge, twin, into)
-        elif method == COMPLETE:  # some pair has no edge: similarity 0, for good
+        elif method == COMPLETE:
+            # some pair has no edge: similarity 0, for good
             drop_edge(graph, edge)
         else:
             graph.half[half].end = into
@@ -170,7 +172,8 @@ def agglomerate(end, weight, mass, method):
     size = np.ones(n_points, dtype=np.int64)
     pairs = np.ones(len(weight) if method == COMPLETE else 0, dtype=np.int64)
     chain = np.empty(n_points, dtype=np.int64)
-    holder = np.arange(2 * n_points - 1)  # the cluster that is, or was, each node
+    # the cluster that is, or was, each node
+    holder = np.arange(2 * n_points - 1)
     merges = np.empty((2, n_points - 1), dtype=np.int64), np.empty(n_points - 1)
     on_chain = np.zeros(n_points, dtype=np.bool_)
     n_merges = follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, *merges, method)
@@ -199,7 +202,8 @@ def follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, par
             on_chain[chain[0]] = True
         tip = chain[n_chain - 1]
         half = settle_top(graph, mass, size, pairs, method, tip, degree)
-        if half == NOTHING:  # only at the start of a chain, or when rounding closed off its last edge
+        if half == NOTHING:
+            # only at the start of a chain, or when rounding closed off its last edge
             on_chain[tip] = False
             n_chain -= 1
             continue
@@ -329,7 +333,8 @@ def kmeans(rows, draws, n_steps):
     n_parts = draws.shape[0]
     centers = np.empty((n_parts, n_features), dtype=rows.dtype)
     label = np.zeros(n_rows, dtype=np.int64)
-    gap = np.full(n_rows, np.inf)  # squared distance to the nearest center
+    # squared distance to the nearest center
+    gap = np.full(n_rows, np.inf)
     chosen = int(draws[0] * n_rows)
     for k in range(n_parts):
         if k > 0:

@@ -14,15 +14,21 @@ from threadpoolctl import threadpool_limits
 from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
 
-EXACT_UP_TO = 20_000  # rows; beyond, only nearby cells are searched
-MOST_CELLS = 24  # searched for a row
-GOOD_RECALL = 0.97  # share of a sample's neighbors within the cells searched: no need to search more
+# rows; beyond, only nearby cells are searched
+EXACT_UP_TO = 20_000
+# searched for a row
+MOST_CELLS = 24
+# share of a sample's neighbors within the cells searched: no need to search more
+GOOD_RECALL = 0.97
 _SAMPLED_ROWS = 256
-_CELLS_PER_ROOT = 2  # times sqrt(n)
-_LARGEST_CELL = 4  # times the mean
+# times sqrt(n)
+_CELLS_PER_ROOT = 2
+# times the mean
+_LARGEST_CELL = 4
 _ROWS_AT_ONCE = 1024
 _KMEANS_STEPS = 6
-_ROWS_PER_CENTROID = 48  # sampled for k-means
+# sampled for k-means
+_ROWS_PER_CENTROID = 48
 # in units of the extent of the points
 _FARTHEST = 1e12
 _FARTHEST_EXPONENT = 60

@@ -25,7 +25,8 @@ from arbora.similarity.protocol import (
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
-_PAIRS_PER_BLOCK = 1 << 20  # values gathered at once when pairs are evaluated
+# values gathered at once when pairs are evaluated
+_PAIRS_PER_BLOCK = 1 << 20
 
 
 class FeatureSimilarity(Similarity):
