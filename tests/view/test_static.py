@@ -264,6 +264,21 @@ def test_the_heat_map_explains_its_strips_and_clips_its_scale(iris):
         clustermap(data, row_colors=species)
 
 
+def test_a_heat_map_writes_every_one_of_a_hundred_names():
+    X = np.random.default_rng(0).normal(size=(100, 6))
+    names = [f"row {k}" for k in range(100)]
+    for options in ({}, {"row_colors": np.arange(100) % 5}):
+        figure = clustermap(X, Tree.from_linkage(linkage(X)), row_names=names, **options)
+        assert len(figure.axes[0].get_yticklabels()) == 100
+
+
+def test_clusters_and_classes_share_no_color(iris):
+    tree, species = iris
+    ax = tree.plot(names=False, n_clusters=3, classes={"species": species})
+    colors = [handle.get_color() for handle in ax.get_legend().legend_handles if handle.get_marker() == "s"]
+    assert len(set(colors)) == len(colors) == 6
+
+
 def test_one_leaf_and_two_leaves_are_drawn():
     for text in ("a;", "(a,b);"):
         for kind in KINDS:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LETTERS = 30
-# Inches: a line of the smallest and of the usual type.
-_SMALL_LINE, _LINE = 0.07, 0.125
+# Inches: a line of the smallest type.
+_SMALL_LINE = 0.07
+# Share of the figure's width and height that the trees leave to heat map, names and legends.
+_SPREAD = 0.79
 _ROBUST = (2.0, 98.0)
 Box = tuple[float, float, float, float]
 
@@ -169,11 +171,16 @@ def _size(
 ) -> tuple[float, float]:
     """Inches: a line for every name, within reason."""
     height, width = (
-        float(np.clip(length * _LINE, 4.4, max(4.4, min(length * _SMALL_LINE, 16.0)))) if known else 4.4
+        float(np.clip(length * _SMALL_LINE, 3.6, 16.0)) if known else 3.6
         for length, known in zip(matrix.shape, names, strict=True)
     )
-    legend = 1.3 if any(strip is not None for strip in strips) else 0.0
-    return (width + 1.6 + _inches(names[0]) + legend, height + 1.4 + _inches(names[1]))
+    return (width + _inches(names[0]) + _legend_inches(strips)) / _SPREAD, (
+        height + _inches(names[1])
+    ) / _SPREAD
+
+
+def _legend_inches(strips: list[Column | None]) -> float:
+    return 1.3 if any(strip is not None for strip in strips) else 0.0
 
 
 def _inches(names: list[str] | None) -> float:
@@ -182,10 +189,9 @@ def _inches(names: list[str] | None) -> float:
 
 
 def _heat_box(names: list[list[str] | None], strips: list[Column | None], size: tuple[float, float]) -> Box:
-    legend = 1.3 if any(strip is not None for strip in strips) else 0.0
-    right = min((_inches(names[0]) + legend) / size[0], 0.55)
+    right = min((_inches(names[0]) + _legend_inches(strips)) / size[0], 0.55)
     bottom = min(_inches(names[1]) / size[1], 0.4)
-    return (0.2, bottom, 0.79 - right, 0.79 - bottom)
+    return (0.2, bottom, _SPREAD - right, _SPREAD - bottom)
 
 
 def _write_names(

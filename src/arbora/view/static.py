@@ -97,7 +97,7 @@ def plot(
         ax = _new_axes(kind, orientation, tree, shown, max_leaves) if ax is None else ax
         picture = _prepared(tree, ax, kind, branch, n_clusters, scale, orientation, max_leaves, line_width)
         picture.strips = strips
-        picture.shades = _shades_of_strips(branch, strips)
+        picture.shades = _shades_of_strips(branch, strips, n_clusters or 0)
         getattr(static_kinds, f"draw_{kind}")(picture)
         static_marks.draw_strips(picture)
         if title:
@@ -147,11 +147,12 @@ def _columns(
     return strips[0], strips[1:]
 
 
-def _shades_of_strips(branch: Column | None, strips: list[Column]) -> dict[str, list[str]]:
-    """Colors of each column's categories: no color means two things, but equal classes look equal."""
+def _shades_of_strips(branch: Column | None, strips: list[Column], used: int) -> dict[str, list[str]]:
+    """Colors of each column's categories, after those already `used`: no color means two things, but equal classes
+    look equal.
+    """
     found: dict[str, list[str]] = {}
     by_categories: dict[tuple[str, ...], list[str]] = {}
-    used = 0
     for column in ([] if branch is None else [branch]) + strips:
         if column.is_scale:
             continue

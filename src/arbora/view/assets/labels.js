@@ -4,6 +4,7 @@ import { OPEN } from "./walk.js";
 const MOST_NODE_NAMES = 24;
 const LEAST_EXTENT = 44;
 const LINE_HEIGHT = 15;
+const LEAST_TYPE = 5.5, MOST_TYPE = 11.5;
 
 // place(k) -> { x, y } where the middle of the text goes, or null
 export function paintNodeNames(ctx, frame, store, look, place, width, height) {
@@ -31,6 +32,12 @@ export function paintNodeNames(ctx, frame, store, look, place, width, height) {
     ctx.fillStyle = look.text;
     ctx.fillText(text, spot.x, spot.y);
   }
+}
+
+// Type that fits a row of this many pixels, in half points; 0 where nothing could be read.
+export function typeFor(extent) {
+  const size = Math.min(Math.floor(2 * extent - 1) / 2, MOST_TYPE);
+  return size < LEAST_TYPE - 1 ? 0 : Math.max(size, LEAST_TYPE);
 }
 
 function overlaps(a, b) {

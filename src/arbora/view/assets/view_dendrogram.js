@@ -1,11 +1,10 @@
 // Root on the left, leaves on the right: height runs across, leaves run down.
 import { PlanarView, Ink, nearestDrawn } from "./planar.js";
-import { paintNodeNames } from "./labels.js";
+import { paintNodeNames, typeFor } from "./labels.js";
 import { OPEN, CLOSED, LEAF } from "./walk.js";
 
-// Pixels per leaf below which names are left out, and the sizes of type above it.
-const LABEL_SPACING = 5.5;
-const LEAST_TYPE = 6.5, MOST_TYPE = 11.5;
+// Pixels per leaf below which names are left out.
+const LABEL_SPACING = 5.3;
 
 export class DendrogramView extends PlanarView {
   fitted() {
@@ -95,8 +94,7 @@ export class DendrogramView extends PlanarView {
 
   // Type shrinks with the rows, down to what can be read; below that every second name is left out.
   paintLabels(ctx, frame, look) {
-    const typeSize = (extent) => Math.min(Math.max(Math.floor(2 * extent - 1) / 2, LEAST_TYPE), MOST_TYPE);
-    let size = typeSize(this.camera.zy / this.store.nLeaves);
+    let size = typeFor(Math.max(this.camera.zy / this.store.nLeaves, LABEL_SPACING));
     ctx.font = look.fontOf(size);
     ctx.textAlign = "left";
     ctx.textBaseline = "middle";
@@ -105,7 +103,7 @@ export class DendrogramView extends PlanarView {
     for (let k = 0; k < frame.length; k++) {
       const kind = frame.kind[k], y = frame.y[k];
       if (kind === OPEN || y < -8 || y > this.height + 8 || frame.extent[k] < LABEL_SPACING) continue;
-      const fitting = typeSize(frame.extent[k]);
+      const fitting = typeFor(frame.extent[k]);
       if (y - last < (size + fitting) / 2 - 0.5) continue;
       if (fitting !== size) ctx.font = look.fontOf((size = fitting));
       const i = frame.slot[k];

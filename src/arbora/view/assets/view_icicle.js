@@ -1,5 +1,6 @@
 // One bar per node: as tall as its leaves, from its parent's height to its own.
 import { PlanarView, Ink } from "./planar.js";
+import { typeFor } from "./labels.js";
 import { OPEN, LEAF } from "./walk.js";
 
 const ROOT_BAND = 0.03;
@@ -79,9 +80,11 @@ export class IcicleView extends PlanarView {
     ctx.font = look.font;
     ctx.textAlign = "left";
     ctx.textBaseline = "middle";
+    let size = 0;
     for (let k = 0; k < frame.length; k++) {
-      const i = frame.slot[k], e = frame.extent[k];
-      if (e < 10) continue;
+      const i = frame.slot[k], e = frame.extent[k], fitting = typeFor(e);
+      if (!fitting) continue;
+      if (fitting !== size) ctx.font = look.fontOf((size = fitting));
       const x0 = Math.max(frame.up[k] >= 0 ? frame.x[frame.up[k]] : this.camera.px, 0);
       const x1 = frame.kind[k] === OPEN ? frame.x[k] : this.camera.px + this.camera.zx * this.store.bottom[i];
       const room = x1 - x0 - 8;

@@ -1,6 +1,7 @@
 // Two trees face to face; lines join the same leaf on both sides.
 import { DendrogramView } from "./view_dendrogram.js";
-import { Frame, walk } from "./walk.js";
+import { typeFor } from "./labels.js";
+import { Frame, LEAF, walk } from "./walk.js";
 import { Store } from "./store.js";
 
 const TREE_SHARE = 0.36;
@@ -69,7 +70,30 @@ export class TangleView extends DendrogramView {
     walk(this.other, this.mirror, plain, new Set(), { threshold: 1.5, budget: 20000 }, this.otherFrame, []);
     this.mirror.paint(ctx, this.otherFrame, look);
     this.paintLines(ctx, frame, look);
-    this.paintNames(ctx, look);
+    this.paintLeafNames(ctx, frame, look);
+    this.paintDistances(ctx, look);
+  }
+
+  // Names of leaves beside the first tree, over the lines.
+  paintLeafNames(ctx, frame, look) {
+    const c = this.camera, size = typeFor(c.zy / this.store.nLeaves);
+    if (!size) return;
+    ctx.font = look.fontOf(size);
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    const room = Math.max((this.width - 2 * (c.px + c.zx)) / 3, 30);
+    for (let k = 0; k < frame.length; k++) {
+      if (frame.kind[k] !== LEAF || frame.y[k] < -8 || frame.y[k] > this.height + 8) continue;
+      const text = look.fitted(look.name(this.store.id[frame.slot[k]]), room);
+      if (!text) continue;
+      const x = c.px + c.zx + 8;
+      ctx.globalAlpha = 0.8;
+      ctx.fillStyle = look.background;
+      ctx.fillRect(x - 2, frame.y[k] - size / 2, look.width(text) * (size / 11.5) + 4, size);
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = look.text;
+      ctx.fillText(text, x, frame.y[k]);
+    }
   }
 
   // Color of the first tree's drawn leaf or closed node that covers each line.
@@ -105,7 +129,7 @@ export class TangleView extends DendrogramView {
     ctx.globalAlpha = 1;
   }
 
-  paintNames(ctx, look) {
+  paintDistances(ctx, look) {
     const f = this.facts;
     ctx.font = look.font;
     ctx.textBaseline = "top";
