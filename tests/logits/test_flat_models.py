@@ -113,8 +113,19 @@ def test_number_of_clusters_by_normalized_loss():
     turtle = ab.TURTLE(max_steps=100, learning_rate=1e-2, inner_learning_rate=1e-2, random_state=0)
     choice = choose_n_clusters(turtle, X, [3, 5, 12])
     assert choice.best.n_clusters == 5 and set(choice.losses) == {3, 5, 12}
-    with pytest.raises(ValueError, match="candidates"):
-        choose_n_clusters(ab.TURTLE(), X, [1])
+    for wrong in ([1], []):
+        with pytest.raises(ValueError, match="candidates"):
+            choose_n_clusters(ab.TURTLE(), X, wrong)
+
+
+def test_several_starts_have_seeds_of_their_own_and_are_reported():
+    reported = []
+    turtle = ab.TURTLE(max_steps=3, random_state=0)
+    one = choose_n_clusters(turtle, BLOBS, [3])
+    both = choose_n_clusters(turtle, BLOBS, [3], n_init=2, progress=lambda *step: reported.append(step))
+    assert one.losses[3] == turtle.set_params(n_clusters=3).fit(BLOBS).normalized_loss_
+    assert both.losses[3] != one.losses[3]
+    assert reported[0][1:] == (0.0, 2) and reported[-1][1:] == (2, 2)
 
 
 @pytest.mark.slow

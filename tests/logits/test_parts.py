@@ -44,6 +44,19 @@ def test_several_spaces_are_lists_of_matrices_with_the_same_rows():
         as_spaces(model, [LOGITS, LOGITS], reset=False)
 
 
+def test_spaces_are_read_from_files_and_iterators(tmp_path):
+    np.save(tmp_path / "a.npy", LOGITS)
+    model = ab.TURTLE()
+    for X in (tmp_path / "a.npy", str(tmp_path / "a.npy"), iter([LOGITS[:9], LOGITS[9:]])):
+        (space,) = as_spaces(model, X, reset=True)
+        assert np.allclose(space, LOGITS, rtol=1e-6)
+    both = as_spaces(model, [tmp_path / "a.npy", LOGITS[:, :2]], reset=True)
+    assert [space.shape[1] for space in both] == [7, 2]
+    np.save(tmp_path / "nan.npy", np.full((3, 2), np.nan))
+    with pytest.raises(ValueError, match="NaN"):
+        as_spaces(model, tmp_path / "nan.npy", reset=True)
+
+
 # ---- opened logits ---------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -9,18 +10,26 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
+from arbora._base.rows import is_in_pieces, open_rows
 
 
 def as_spaces(estimator: Any, X: Any, *, reset: bool) -> list[NDArray[np.float32]]:
-    """Validated float32 arrays, one per space; several spaces come as a list of matrices with the same rows."""
+    """Validated float32 arrays, one per space; several spaces come as a list of matrices with the same rows.
+
+    A space may also be a path, a store or an iterator of chunks, which is read into memory.
+    """
     if not is_several(X):
         options = {"dtype": np.float32, "ensure_min_samples": 1}
-        spaces = [validate_data(estimator, X, reset=reset, **options)]
+        spaces = [validate_data(estimator, _loaded(X, "X"), reset=reset, **options)]
         if reset:
             estimator.n_features_per_space_ = [spaces[0].shape[1]]
         return spaces
-    spaces = [check_array(space, dtype=np.float32, input_name=f"X[{k}]") for k, space in enumerate(X)]
+    spaces = [
+        check_array(_loaded(space, f"X[{k}]"), dtype=np.float32, input_name=f"X[{k}]")
+        for k, space in enumerate(X)
+    ]
     lengths = [len(space) for space in spaces]
     if len(set(lengths)) != 1:
         raise ValueError(f"All spaces must describe the same points. Got {lengths} rows.")
@@ -37,8 +46,22 @@ def as_spaces(estimator: Any, X: Any, *, reset: bool) -> list[NDArray[np.float32
 
 
 def is_several(X: Any) -> bool:
-    """Whether X is a list of matrices."""
-    return isinstance(X, (list, tuple)) and len(X) > 0 and all(np.ndim(space) == 2 for space in X)
+    """Whether X is a list of spaces: matrices, paths or stores."""
+    if not isinstance(X, (list, tuple)) or not X:
+        return False
+    return all(isinstance(space, (str, os.PathLike)) or np.ndim(space) == 2 for space in X)
+
+
+def _loaded(space: Any, argument: str) -> Any:
+    """What is read in pieces as an array in memory; anything else unchanged."""
+    if isinstance(space, (list, tuple, np.memmap)) or not is_in_pieces(space):
+        return space
+    rows = open_rows(space, argument=argument).as_type(np.float32)
+    if rows.n_bytes is not None:
+        refuse_if_too_large(
+            rows.n_bytes, f"The vectors of {argument}", "Pass fewer points: training needs them in memory."
+        )
+    return np.concatenate([chunk for _, chunk in rows.chunks()])
 
 
 class Scaling:

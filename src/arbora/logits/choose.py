@@ -7,6 +7,11 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
+from arbora._base.params import check_whole
+from arbora._base.progress import ProgressCallback, Stage, check_progress
+from arbora._base.random import LARGEST_SEED, generator
+from arbora.logits.flat_model import FlatModel
+
 
 class Choice(NamedTuple):
     """Fitted models for several numbers of clusters.
@@ -19,11 +24,18 @@ class Choice(NamedTuple):
         Normalized loss of each number of clusters, averaged over repeats.
     """
 
-    best: Any
+    best: FlatModel
     losses: dict[int, float]
 
 
-def choose_n_clusters(model: Any, X: Any, candidates: Iterable[int], *, n_repeats: int = 1) -> Choice:
+def choose_n_clusters(
+    model: FlatModel,
+    X: Any,
+    candidates: Iterable[int],
+    *,
+    n_init: int = 1,
+    progress: ProgressCallback | None = None,
+) -> Choice:
     """Fit a model for each number of clusters and keep the one with the lowest normalized loss.
 
     The loss over its value for labels that say nothing, log(n_clusters): figure 5 of the L2H paper found the minimum
@@ -36,8 +48,10 @@ def choose_n_clusters(model: Any, X: Any, candidates: Iterable[int], *, n_repeat
     X : array-like or list of them
     candidates : iterable of int
         Numbers of clusters, 2 or more.
-    n_repeats : int
+    n_init : int
         Fits per number, with different seeds; losses are averaged.
+    progress : callable, optional
+        Called with (stage, done, total).
 
     Examples
     --------
@@ -49,20 +63,25 @@ def choose_n_clusters(model: Any, X: Any, candidates: Iterable[int], *, n_repeat
     >>> choice.best.n_clusters
     4
     """
-    numbers = [int(k) for k in candidates]
-    if not numbers or min(numbers) < 2:
-        raise ValueError(f"candidates must be numbers of clusters, 2 or more. Got {numbers}.")
-    if n_repeats < 1:
-        raise ValueError(f"n_repeats must be 1 or more. Got {n_repeats!r}.")
-    seed = model.get_params()["random_state"]
-    losses, fitted = {}, {}
-    for k in numbers:
-        runs = []
-        for repeat in range(n_repeats):
-            run = clone(model).set_params(n_clusters=k)
-            if repeat and isinstance(seed, int):
-                run.set_params(random_state=seed + repeat)
-            runs.append(run.fit(X))
-        losses[k] = sum(run.normalized_loss_ for run in runs) / n_repeats
-        fitted[k] = min(runs, key=lambda run: run.normalized_loss_)
+    numbers = [check_whole(k, "candidates", least=2) for k in candidates]
+    if not numbers:
+        raise ValueError("candidates must not be empty.")
+    check_whole(n_init, "n_init")
+    # the first fit is that of the model itself
+    seeds = (
+        [] if n_init == 1 else generator(model.random_state).integers(LARGEST_SEED, size=n_init - 1).tolist()
+    )
+    losses: dict[int, float] = {}
+    fitted: dict[int, FlatModel] = {}
+    with Stage(check_progress(progress), "numbers of clusters", len(numbers) * n_init) as stage:
+        for k in numbers:
+            runs = []
+            for start in range(n_init):
+                run = clone(model).set_params(n_clusters=k)
+                if start:
+                    run.set_params(random_state=seeds[start - 1])
+                runs.append(run.fit(X))
+                stage.update(len(losses) * n_init + start + 1)
+            losses[k] = sum(run.normalized_loss_ for run in runs) / n_init
+            fitted[k] = min(runs, key=lambda run: float(run.normalized_loss_))
     return Choice(fitted[min(losses, key=losses.__getitem__)], losses)

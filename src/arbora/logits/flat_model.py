@@ -34,6 +34,7 @@ class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):  # type: ign
     n_jobs: int | None
     random_state: RandomState
     verbose: bool
+    normalized_loss_: float
 
     @with_callbacks
     def fit(self: _Self, X: Any, y: Any = None) -> _Self:
@@ -42,7 +43,8 @@ class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):  # type: ign
         Parameters
         ----------
         X : array-like of shape (n_points, n_features), or a list of several with the same rows
-            Representations of the points in one or more spaces; each is centered and scaled to mean square 1.
+            Representations of the points in one or more spaces; each is centered and scaled to mean square 1. A space
+            may also be the path of a .npy, HDF5, Parquet or zarr file, an open store, or an iterator of chunks.
         y : ignored
         """
         require("torch", type(self).__name__)

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -368,7 +368,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         check_is_fitted(self, "tree_")
         return np.concatenate([_prediction.node_probabilities(self.tree_, rows).T for rows in self.blocks(X)])
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`: those of the classes and nodes, "node 7" where there is none."""
         check_is_fitted(self, "tree_")
         return _prediction.node_names(self.tree_)
