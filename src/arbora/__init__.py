@@ -13,6 +13,7 @@ from arbora._version import __version__
 _PACKAGES = (
     "errors",
     "hyperbolic",
+    "insight",
     "linkages",
     "logits",
     "metrics",
@@ -25,6 +26,8 @@ _PACKAGES = (
     "view",
 )
 _HOME_OF_NAME = {
+    "explain": "arbora.insight",
+    "match": "arbora.insight",
     "bisecting_kmeans": "arbora.linkages",
     "hierarchical_kmeans": "arbora.linkages",
     "linkage": "arbora.linkages",
@@ -51,6 +54,7 @@ __all__ = ["__version__", *_PACKAGES, *_HOME_OF_NAME]
 if TYPE_CHECKING:
     from arbora import errors as errors
     from arbora import hyperbolic as hyperbolic
+    from arbora import insight as insight
     from arbora import linkages as linkages
     from arbora import logits as logits
     from arbora import metrics as metrics
@@ -63,6 +67,8 @@ if TYPE_CHECKING:
     from arbora import view as view
     from arbora.hyperbolic import GHHC as GHHC
     from arbora.hyperbolic import HypHC as HypHC
+    from arbora.insight import explain as explain
+    from arbora.insight import match as match
     from arbora.linkages import bisecting_kmeans as bisecting_kmeans
     from arbora.linkages import hierarchical_kmeans as hierarchical_kmeans
     from arbora.linkages import linkage as linkage

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -15,6 +16,7 @@ from arbora.tree._sources import TreeSources
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from arbora.insight.words import Keyword, Topic
     from arbora.tree.cutting import Criterion, Exact, Level
     from arbora.tree.formats.frame import Library
     from arbora.tree.objective_cut import CutObjective, MinSize
@@ -392,3 +394,23 @@ class Tree(TreeSources, TreePictures):
         from arbora.tree import _compare
 
         return _compare.cophenetic_correlation(self, other, common=common)
+
+    # ---- meaning (see arbora.insight) --------------------------------------------------------------------
+
+    def keywords(self, texts: Sequence[str], *, n_words: int = 5, **options: Any) -> dict[int, list[Keyword]]:
+        """The words that set each node apart from its siblings; options as in `arbora.insight.keywords`."""
+        found: dict[int, list[Keyword]] = import_module("arbora.insight").keywords(
+            self, texts, n_words=n_words, **options
+        )
+        return found
+
+    def named(
+        self,
+        texts: Sequence[str] | None = None,
+        *,
+        function: Callable[[Topic], str] | None = None,
+        **options: Any,
+    ) -> Tree:
+        """The tree with names on its inner nodes, no two alike; options as in `arbora.insight.named`."""
+        found: Tree = import_module("arbora.insight").named(self, texts, function=function, **options)
+        return found

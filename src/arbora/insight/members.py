@@ -1,0 +1,74 @@
+"""The most and the least typical members of clusters, by the similarity that a tree was built on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from arbora._base.params import check_whole
+from arbora._base.types import Floats, Ints
+from arbora.similarity import Similarity
+
+# Clusters whose sums are taken in one pass over the similarity.
+_BLOCK = 64
+
+
+def exemplars(similarity: Similarity, labels: ArrayLike, n_exemplars: int = 5) -> dict[int, Ints]:
+    """The members of each cluster that are most alike to its other members, most central first.
+
+    Parameters
+    ----------
+    similarity : similarity
+    labels : array-like of int, shape (n_points,)
+        Clusters; points labeled -1 belong to none.
+    n_exemplars : int
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> star = ab.similarity.graph(([0, 0, 0, 4], [1, 2, 3, 5]))
+    >>> ab.insight.exemplars(star, [0, 0, 0, 0, 1, 1], 1)
+    {0: array([0]), 1: array([4])}
+    """
+    n_exemplars = check_whole(n_exemplars, "n_exemplars")
+    given, inside = _inside(similarity, labels)
+    found = {}
+    for label in np.unique(given[given >= 0]):
+        members = np.flatnonzero(given == label)
+        found[int(label)] = members[np.argsort(-inside[members], kind="stable")[:n_exemplars]]
+    return found
+
+
+def outlier_scores(similarity: Similarity, labels: ArrayLike) -> Floats:
+    """How little each point is at home in its cluster: the share of its similarity that goes elsewhere.
+
+    Between 0 and 1; 1 for points that resemble nothing in their cluster, and for those labeled -1.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> path = ab.similarity.graph(([0, 1, 2], [1, 2, 3]))
+    >>> ab.insight.outlier_scores(path, [0, 0, 1, 1])
+    array([0. , 0.5, 0.5, 0. ])
+    """
+    given, inside = _inside(similarity, labels)
+    degrees = np.asarray(similarity.degrees, dtype=np.float64)
+    share = np.divide(inside, degrees, out=np.zeros(len(inside)), where=degrees > 0)
+    return np.where(given >= 0, np.clip(1 - share, 0.0, 1.0), 1.0)
+
+
+def _inside(similarity: Similarity, labels: ArrayLike) -> tuple[Ints, Floats]:
+    """Labels, checked, and the similarity of each point to the members of its own cluster."""
+    given = np.asarray(labels)
+    if given.shape != (similarity.n_points,) or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels must hold one whole number per point, {similarity.n_points}. "
+            f"Got shape {given.shape}, dtype {given.dtype}."
+        )
+    inside = np.zeros(len(given))
+    known = np.unique(given[given >= 0])
+    for first in range(0, len(known), _BLOCK):
+        block = known[first : first + _BLOCK]
+        member = (given[:, None] == block).astype(np.float64)
+        inside += np.einsum("nk,nk->n", similarity.multiply(member), member)
+    return given.astype(np.int64), inside

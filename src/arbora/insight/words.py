@@ -1,0 +1,270 @@
+"""Words that set the nodes of a tree over documents apart, and names made of them.
+
+A word's score at a node is its share of the node's texts times the logarithm of how much larger that is than its share
+of the siblings' texts: class-based tf-idf with the siblings as the other classes. At the root, which has no siblings,
+the share counts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora._base.params import check_whole
+from arbora._base.types import Floats, Ints
+from arbora.tree import Tree
+
+Tokenizer = Callable[[str], Sequence[str]]
+# Nodes that get words unless others are named: the largest ones.
+_MOST_NODES = 1000
+_WORDS_IN_A_NAME = 3
+_EXEMPLARS = 3
+
+
+class Keyword(NamedTuple):
+    """A word, its score, and the share of the node's texts that contain it."""
+
+    word: str
+    score: float
+    share: float
+
+
+class Topic(NamedTuple):
+    """What a naming function is told about a node."""
+
+    node: int
+    n_texts: int
+    keywords: list[Keyword]
+    texts: list[str]
+
+
+def keywords(
+    tree: Tree,
+    texts: Sequence[str],
+    *,
+    n_words: int = 5,
+    nodes: Sequence[int] | None = None,
+    ngram_range: tuple[int, int] = (1, 2),
+    stop_words: str | Sequence[str] | None = "english",
+    tokenizer: Tokenizer | None = None,
+    max_words: int = 20_000,
+) -> dict[int, list[Keyword]]:
+    """The words that set each node apart from its siblings.
+
+    Parameters
+    ----------
+    tree : Tree
+        Over the documents.
+    texts : sequence of str
+        One per leaf; None or "" where there is none.
+    n_words : int
+        Words per node.
+    nodes : sequence of int, optional
+        By default the 1,000 largest internal nodes.
+    ngram_range : (int, int)
+        Shortest and longest run of words that counts as one.
+    stop_words : "english", sequence of str or None
+        Words left out. For another language pass its list.
+    tokenizer : callable, optional
+        From a text to its words, instead of runs of letters.
+    max_words : int
+        Size of the vocabulary: the most frequent words.
+
+    Returns
+    -------
+    dict
+        Node to its keywords, best first.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> from arbora.insight import keywords
+    >>> tree = Tree.from_newick("((a,b),(c,d));")
+    >>> found = keywords(tree, ["cats purr", "cats sleep", "dogs bark", "big dogs"], n_words=1)
+    >>> found[4][0].word, found[5][0].word
+    ('cats', 'dogs')
+    """
+    check_whole(n_words, "n_words")
+    counts, vocabulary = _occurrences(tree, texts, ngram_range, stop_words, tokenizer, max_words)
+    chosen = _largest(tree) if nodes is None else _with_families(tree, nodes)
+    sums = _sums(tree, counts, chosen)
+    wanted = chosen.tolist() if nodes is None else [tree.checked_node(node) for node in nodes]
+    place = {int(node): k for k, node in enumerate(chosen)}
+    return {
+        node: _best(tree, node, sums, place, vocabulary, n_words) for node in sorted(wanted, reverse=True)
+    }
+
+
+def named(
+    tree: Tree,
+    texts: Sequence[str] | None = None,
+    *,
+    words: Mapping[int, Sequence[Keyword]] | None = None,
+    function: Callable[[Topic], str] | None = None,
+    nodes: Sequence[int] | None = None,
+    **options: Any,
+) -> Tree:
+    """The tree with a name on its inner nodes, no two alike; nodes that have a name keep it.
+
+    Parameters
+    ----------
+    tree : Tree
+    texts : sequence of str, optional
+        One per leaf; needed unless `words` are given.
+    words : mapping, optional
+        What `keywords` returned, perhaps edited.
+    function : callable, optional
+        Makes the name of a `Topic` (node, number of texts, keywords, a few of its texts), for instance by asking a
+        language model. By default the three best words.
+    nodes : sequence of int, optional
+        Which nodes to name; by default those that have keywords.
+    **options
+        For `keywords`.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> from arbora.insight import named
+    >>> tree = Tree.from_newick("((a,b),(c,d));")
+    >>> named(tree, ["cats purr", "cats sleep", "dogs bark", "big dogs"], ngram_range=(1, 1)).name[4]
+    'cats, purr, sleep'
+    """
+    if words is None:
+        if texts is None:
+            raise ValueError("named() needs texts, one per leaf, or words, what keywords() returned.")
+        words = keywords(tree, texts, nodes=nodes, **options)
+    names = [""] * tree.n_nodes if tree.name is None else [str(name) for name in tree.name]
+    taken = {name for name in names if name}
+    # large nodes first: they keep the plain name where two would be alike
+    for node in sorted(words, key=lambda v: -int(tree.sizes[v])):
+        if names[node]:
+            continue
+        found = list(words[node])
+        topic = Topic(int(node), int(tree.sizes[node]), found, _some_texts(tree, texts, int(node)))
+        name = _plain_name(topic) if function is None else str(function(topic)).strip()
+        names[node] = _unique(name, found, taken)
+        taken.add(names[node])
+    return tree.replace(name=names)
+
+
+def _occurrences(
+    tree: Tree,
+    texts: Sequence[str],
+    ngram_range: tuple[int, int],
+    stop_words: str | Sequence[str] | None,
+    tokenizer: Tokenizer | None,
+    max_words: int,
+) -> tuple[Any, list[str]]:
+    """Which leaf's text contains which word: sparse float32[n_leaves, n_words]."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    given = ["" if text is None or text != text else str(text) for text in texts]
+    if len(given) != tree.n_leaves:
+        raise ValueError(f"texts must hold one text per leaf, {tree.n_leaves}. Got {len(given)}.")
+    options: dict[str, Any] = {"token_pattern": r"(?u)[^\W\d_][\w'-]+"}
+    if tokenizer is not None:
+        options = {"tokenizer": tokenizer, "token_pattern": None}
+    stop = stop_words if stop_words is None or isinstance(stop_words, str) else sorted(stop_words)
+    vectorizer = CountVectorizer(
+        binary=True,
+        ngram_range=ngram_range,
+        stop_words=stop,
+        max_features=check_whole(max_words, "max_words"),
+        dtype=np.float32,
+        **options,
+    )
+    try:
+        counts = vectorizer.fit_transform(given)
+    except ValueError as error:
+        if "empty vocabulary" not in str(error):
+            raise
+        raise ValueError("texts hold no words once stop words are left out.") from error
+    return sp.csr_array(counts), vectorizer.get_feature_names_out().tolist()
+
+
+def _largest(tree: Tree) -> Ints:
+    """The largest internal nodes; with a node its ancestors are among them, since they are larger."""
+    internal = np.arange(tree.n_leaves, tree.n_nodes)
+    # of equally large ones the higher, which has the larger number
+    order = np.lexsort((-internal, -tree.sizes[internal]))
+    return np.sort(internal[order[:_MOST_NODES]])
+
+
+def _with_families(tree: Tree, nodes: Sequence[int]) -> Ints:
+    """The nodes with their parents, whose sums tell those of the siblings."""
+    chosen = np.array([tree.checked_node(node) for node in nodes], dtype=np.int64)
+    above = tree.parent[chosen]
+    return np.unique(np.concatenate([chosen, above[above >= 0]]))
+
+
+def _sums(tree: Tree, counts: Any, chosen: Ints) -> Floats:
+    """Number of texts below each chosen node that contain each word.
+
+    Each leaf is counted once, at its lowest chosen ancestor; the rest is sums of sums.
+    """
+    place = np.full(tree.n_nodes, -1, dtype=np.int64)
+    place[chosen] = np.arange(len(chosen))
+    lowest = place.copy()
+    for node in range(tree.n_nodes - 2, -1, -1):
+        if lowest[node] < 0:
+            lowest[node] = lowest[tree.parent[node]]
+    leaves = np.flatnonzero(lowest[: tree.n_leaves] >= 0)
+    member = sp.csr_array(
+        (np.ones(len(leaves), dtype=np.float32), (lowest[leaves], leaves)), shape=(len(chosen), tree.n_leaves)
+    )
+    sums = np.asarray((member @ counts).toarray(), dtype=np.float64)
+    for k, node in enumerate(chosen.tolist()):
+        above = tree.parent[node]
+        while above >= 0 and place[above] < 0:
+            above = tree.parent[above]
+        if above >= 0:
+            sums[place[above]] += sums[k]
+    return sums
+
+
+def _best(
+    tree: Tree, node: int, sums: Floats, place: dict[int, int], vocabulary: list[str], n_words: int
+) -> list[Keyword]:
+    share = sums[place[node]] / tree.sizes[node]
+    above = int(tree.parent[node])
+    if above < 0:
+        score = share
+    else:
+        n_others = int(tree.sizes[above] - tree.sizes[node])
+        others = (sums[place[above]] - sums[place[node]] + 0.5) / (n_others + 1)
+        score = share * np.log(np.maximum(share, 1e-12) / others)
+    order = np.argsort(-score, kind="stable")[:n_words]
+    return [
+        Keyword(vocabulary[k], float(score[k]), float(share[k]))
+        for k in order
+        if share[k] > 0 and score[k] > 0
+    ]
+
+
+def _some_texts(tree: Tree, texts: Sequence[str] | None, node: int) -> list[str]:
+    if texts is None:
+        return []
+    leaves = tree.leaves(node)
+    spread = np.unique(np.linspace(0, len(leaves) - 1, _EXEMPLARS).astype(int))
+    return [str(texts[int(leaf)]) for leaf in leaves[spread]]
+
+
+def _plain_name(topic: Topic) -> str:
+    return ", ".join(keyword.word for keyword in topic.keywords[:_WORDS_IN_A_NAME])
+
+
+def _unique(name: str, found: Sequence[Keyword], taken: set[str]) -> str:
+    """The name, with further words and then a number where it is taken; empty where there is nothing to say."""
+    if not name:
+        return ""
+    for keyword in found[_WORDS_IN_A_NAME:]:
+        if name not in taken:
+            return name
+        name = f"{name}, {keyword.word}"
+    number, plain = 2, name
+    while name in taken:
+        name, number = f"{plain} ({number})", number + 1
+    return name

@@ -1,0 +1,163 @@
+"""Columns brought to one scale before vectors are compared, and what suits a table without being told.
+
+Vectors of one unit (embeddings, pixels, spectra, principal components) are compared as they are. A table whose
+columns have unlike units is dominated by the one with the largest numbers; it is standardized. Columns with heavy
+tails (incomes, concentrations, counts over orders of magnitude) are replaced by their ranks.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arbora._base.params import check_choice
+from arbora._base.types import AnyFloats, Floats
+
+Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "none"]
+SCALES: tuple[str, ...] = get_args(Scale)
+# Vectors with no more columns than this are compared by distance: their direction says little.
+_FEW_COLUMNS = 3
+# A table with more columns than this is taken for embeddings, pixels or counts of one unit.
+_MOST_TABLE_COLUMNS = 200
+# Columns of unlike units: so few of them carry the variance that they are less than this share of all.
+_UNLIKE = 0.25
+# Heavy tails: the median over the columns of the fourth standardized moment (3 for a normal distribution).
+_HEAVY = 12.0
+# Principal components: their largest correlation, and the share of steps at which the variance falls.
+_UNCORRELATED, _FALLING = 0.3, 0.9
+_N_QUANTILES = 1000
+_PROBED_ROWS, _PROBED_COLUMNS = 20_000, 100
+
+
+class Choice(NamedTuple):
+    """What is done with vectors, and why."""
+
+    metric: Literal["cosine", "euclidean"]
+    scale: Literal["standard", "robust", "rank", "none"]
+    reason: str
+
+
+class Scaling(NamedTuple):
+    """A scaling of columns that can be applied to new rows.
+
+    `center` and `spread` are per column; `quantiles` (float64[n_quantiles, d]) is there for ranks only. Columns that
+    do not vary become 0.
+    """
+
+    kind: str
+    center: Floats
+    spread: Floats
+    quantiles: Floats | None = None
+
+    def apply(self, rows: AnyFloats) -> AnyFloats:
+        """Scaled rows, in the precision they came in."""
+        if self.quantiles is None:
+            scaled = (rows - self.center) / self.spread
+        else:
+            scaled = _ranks(np.asarray(rows, dtype=np.float64), self.quantiles)
+        return np.ascontiguousarray(scaled, dtype=rows.dtype)
+
+
+def choose(rows: Any) -> Choice:
+    """The metric and scale that suit vectors, by what can be seen without labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.search.scaling import choose
+    >>> rng = np.random.default_rng(0)
+    >>> choose(rng.normal(size=(100, 8)) * [1, 1000, 1, 1, 1, 1, 1, 1]).scale
+    'standard'
+    """
+    if sp.issparse(rows):
+        return Choice("cosine", "none", "sparse rows are compared by their direction")
+    if rows.shape[1] <= _FEW_COLUMNS:
+        return Choice("euclidean", "none", f"{rows.shape[1]} columns, whose direction says little")
+    probe = _probe(rows)
+    varying = probe[:, probe.std(axis=0) > 0]
+    if varying.shape[1] == 0 or len(probe) < 3:
+        return Choice("cosine", "none", "the columns do not vary")
+    if _are_components(varying):
+        return Choice("euclidean", "none", "uncorrelated columns of falling variance: principal components")
+    if rows.shape[1] <= _MOST_TABLE_COLUMNS:
+        if _have_heavy_tails(varying):
+            return Choice("euclidean", "rank", "columns with heavy tails")
+        share = effective_columns(varying) / varying.shape[1]
+        if share < _UNLIKE:
+            reason = f"unlike units: {share:.0%} of the columns carry the variance"
+            return Choice("euclidean", "standard", reason)
+    return Choice("cosine", "none", "columns of one unit")
+
+
+def fit_scaling(kind: str, rows: AnyFloats) -> Scaling | None:
+    """The scaling that a kind means for these rows; None for "none"."""
+    check_choice(kind, "scale", SCALES[1:])
+    if kind == "none":
+        return None
+    values = np.asarray(rows, dtype=np.float64)
+    if kind == "standard":
+        center, spread = values.mean(axis=0), values.std(axis=0)
+    else:
+        center = np.median(values, axis=0)
+        low, high = np.percentile(values, [25, 75], axis=0)
+        # a column more than half of which is one number has no quartiles apart
+        spread = np.where(high > low, high - low, values.std(axis=0))
+    # rounding leaves a constant column with a tiny deviation
+    varies = spread > 1e-12 * np.maximum(np.abs(center), np.finfo(np.float64).tiny)
+    spread = np.where(varies, spread, np.inf)
+    if kind != "rank":
+        return Scaling(kind, center, spread)
+    n_quantiles = min(_N_QUANTILES, len(values))
+    quantiles = np.quantile(values, np.linspace(0, 1, n_quantiles), axis=0)
+    return Scaling(kind, center, spread, quantiles)
+
+
+def effective_columns(values: Floats) -> float:
+    """How many columns of equal variance would be as unevenly spread: (sum of variances)² / sum of squares."""
+    spread = values.std(axis=0)
+    variance = (spread / max(float(spread.max()), np.finfo(np.float64).tiny)) ** 2
+    return float(variance.sum() ** 2 / (variance**2).sum())
+
+
+def _probe(rows: AnyFloats) -> Floats:
+    step = max(1, len(rows) // _PROBED_ROWS)
+    return np.asarray(rows[::step], dtype=np.float64)
+
+
+def _are_components(values: Floats) -> bool:
+    """Whether columns are uncorrelated and their variances fall: what PCA and truncated SVD give."""
+    variance = values.var(axis=0)
+    if values.shape[1] < 4 or np.mean(np.diff(variance) <= 0) < _FALLING:
+        return False
+    correlation = np.corrcoef(values[:, :_PROBED_COLUMNS].T)
+    np.fill_diagonal(correlation, 0.0)
+    # with few rows even independent columns correlate
+    return bool(np.abs(correlation).max() < _UNCORRELATED + 3 / np.sqrt(len(values)))
+
+
+def _have_heavy_tails(values: Floats) -> bool:
+    """Whether most columns are continuous and most of those have heavy tails."""
+    step = max(1, len(values) // 2000)
+    sample = values[::step]
+    n_distinct = np.array([len(np.unique(column)) for column in sample.T])
+    continuous = sample[:, n_distinct > len(sample) / 2]
+    if continuous.shape[1] * 2 < values.shape[1]:
+        return False
+    deviation = continuous - continuous.mean(axis=0)
+    standardized = deviation / continuous.std(axis=0)
+    return bool(np.median((standardized**4).mean(axis=0)) > _HEAVY)
+
+
+def _ranks(rows: Floats, quantiles: Floats) -> NDArray[np.float64]:
+    """Share of the fitted column below each value, between -0.5 and 0.5; the middle of a run of equal values."""
+    ranks = np.empty_like(rows)
+    steps = np.linspace(0, 1, len(quantiles))
+    for column in range(rows.shape[1]):
+        known = quantiles[:, column]
+        low = np.interp(rows[:, column], known, steps)
+        high = 1 - np.interp(-rows[:, column], -known[::-1], steps)
+        ranks[:, column] = (low + high) / 2 - 0.5
+    return ranks
