@@ -11,7 +11,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from cli.run_arbora import arbora, assert_one_line_error
+from cli.in_process import arbora
+from cli.run_arbora import arbora as arbora_process
+from cli.run_arbora import assert_one_line_error
 from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import load_digits, load_iris
 
@@ -35,7 +37,7 @@ def files(tmp_path_factory):
 
 
 def test_fit_writes_tree_page_report_and_picture(files, tmp_path):
-    done = arbora(
+    done = arbora_process(
         "fit", files / "iris.csv", "--method", "ward", "--label-column", "species",
         "--out", tmp_path / "t.npz", "--html", tmp_path / "t.html", "--report", tmp_path / "r.json",
         "--picture", tmp_path / "t.svg", "--seed", 1, "--threads", 1, "--json",
@@ -54,7 +56,7 @@ def test_fit_writes_tree_page_report_and_picture(files, tmp_path):
 
 
 def test_fit_reads_standard_input_and_writes_newick_to_standard_output(files):
-    done = arbora(
+    done = arbora_process(
         "fit", "-", "--method", "single", "--out", "-", "--quiet", stdin=(files / "iris.npy").read_bytes()
     )
     assert done.returncode == 0, done.stderr.decode()
@@ -109,7 +111,7 @@ def test_fit_and_refine_pick_up_from_a_checkpoint(files, tmp_path):
 def test_an_automatic_fit_killed_on_its_way_ends_with_the_same_tree(tmp_path):
     np.save(tmp_path / "x.npy", load_digits().data[:800])
     command = ("fit", tmp_path / "x.npy", "--seed", 0, "--set", "n_perturbations=12", "--out")
-    assert arbora(*command, tmp_path / "whole.npz").returncode == 0
+    assert arbora_process(*command, tmp_path / "whole.npz").returncode == 0
     kept = tmp_path / "kept"
     killed = subprocess.Popen(
         [sys.executable, "-m", "arbora.cli", *map(str, command), tmp_path / "t.npz", "--checkpoint", kept],
@@ -121,22 +123,22 @@ def test_an_automatic_fit_killed_on_its_way_ends_with_the_same_tree(tmp_path):
     killed.kill()
     killed.wait()
     assert not (kept / "fit.npz").exists() and not (tmp_path / "t.npz").exists()
-    again = arbora(*command, tmp_path / "t.npz", "--checkpoint", kept)
+    again = arbora_process(*command, tmp_path / "t.npz", "--checkpoint", kept)
     assert again.returncode == 0, again.stderr.decode()
     assert Tree.load(tmp_path / "t.npz") == Tree.load(tmp_path / "whole.npz")
-    third = arbora(*command, tmp_path / "t.npz", "--checkpoint", kept)
+    third = arbora_process(*command, tmp_path / "t.npz", "--checkpoint", kept)
     assert b"resuming" in third.stderr
     assert Tree.load(tmp_path / "t.npz") == Tree.load(tmp_path / "whole.npz")
     (kept / "identity.json").write_text("{")
-    assert_one_line_error(arbora(*command, "-", "--checkpoint", kept, "-q"), UNREADABLE, "damaged")
+    assert_one_line_error(arbora_process(*command, "-", "--checkpoint", kept, "-q"), UNREADABLE, "damaged")
 
 
 def test_each_stage_is_reported_to_whoever_watches(files):
-    shown = arbora("fit", files / "iris.npy", "--seed", 0, env={"ARBORA_PROGRESS": "1"})
+    shown = arbora_process("fit", files / "iris.npy", "--seed", 0, env={"ARBORA_PROGRESS": "1"})
     text = shown.stderr.decode()
     for stage in ("read", "similarity", "average linkage", "refine"):
         assert re.search(rf"{stage}: done in \d", text)
-    assert "refine" not in arbora("fit", files / "iris.npy").stderr.decode()
+    assert "refine" not in arbora_process("fit", files / "iris.npy").stderr.decode()
 
 
 def test_score_compares_with_labels_and_another_tree(files, tmp_path):
@@ -270,7 +272,9 @@ def test_forbidden_files_say_so(tmp_path):
 
 def test_a_full_disk_leaves_the_old_file_whole(files, tmp_path):
     target = tmp_path / "t.nwk"
-    assert arbora("convert", files / "tree.npz", target).returncode == 0  # compiled code is cached now
+    assert (
+        arbora_process("convert", files / "tree.npz", target).returncode == 0
+    )  # compiled code is cached now
     target.write_text("(old,tree);\n")
     # A limit on file sizes is a disk that is full after 2048 bytes, as far as a write can tell.
     script = (
@@ -314,16 +318,20 @@ def test_a_missing_package_is_named_with_its_pip_line(capsys):
 
 
 def test_shell_completion_offers_commands_and_methods():
-    offered = arbora(env={"_ARBORA_COMPLETE": "complete_bash", "COMP_WORDS": "arbora ", "COMP_CWORD": "1"})
+    offered = arbora_process(
+        env={"_ARBORA_COMPLETE": "complete_bash", "COMP_WORDS": "arbora ", "COMP_CWORD": "1"}
+    )
     assert {b"fit", b"show", b"demo"} <= set(offered.stdout.split()), offered
-    methods = arbora(
+    methods = arbora_process(
         env={"_ARBORA_COMPLETE": "complete_bash", "COMP_WORDS": "arbora fit x --method h", "COMP_CWORD": "4"}
     )
     assert b"hyphc" in methods.stdout
 
 
 def test_progress_goes_to_standard_error(files, tmp_path):
-    done = arbora("fit", files / "iris.npy", "--method", "ward", "--json", env={"ARBORA_PROGRESS": "1"})
+    done = arbora_process(
+        "fit", files / "iris.npy", "--method", "ward", "--json", env={"ARBORA_PROGRESS": "1"}
+    )
     assert done.returncode == 0
     assert b"read" in done.stderr
     json.loads(done.stdout)

@@ -84,6 +84,18 @@ def test_several_levels_are_cut_at_once_into_every_format(files, tmp_path, suffi
     assert {name: frame[name].tolist() for name in expected} == expected
 
 
+def test_labels_that_cannot_be_scored_do_not_cost_a_finished_tree(tmp_path):
+    rows = "".join(f"{k % 7},{k * k % 11},{k % 3}.5,only\n" for k in range(30))
+    (tmp_path / "x.csv").write_text("a,b,c,kind\n" + rows)
+    done = run("fit", tmp_path / "x.csv", "--label-column", "kind", "-m", "ward", "--out", tmp_path / "t.npz")
+    assert "1 classes" in done.out
+    assert Tree.load(tmp_path / "t.npz").n_leaves == 30
+
+
+def test_a_repeated_option_adds_levels(files):
+    assert len(json.loads(run("cut", files / "t.npz", "-k", 3, "-k", 5, "--json").out)["levels"]) == 2
+
+
 def test_cut_prints_names_also_as_json(files):
     found = json.loads(run("cut", files / "t.npz", "-k", 3, "--json").out)
     assert found["names"][:2] == ["f0", "f1"]

@@ -5,7 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-from cli.run_arbora import arbora, assert_one_line_error
+from cli.in_process import arbora
+from cli.run_arbora import assert_one_line_error
 
 from arbora.cli._exit import UNUSABLE
 

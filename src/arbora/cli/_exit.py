@@ -92,7 +92,7 @@ def one_line_errors(debug: bool, as_json: bool = False) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(OK) from None
     except KeyboardInterrupt:
-        _report("Interrupted. Nothing was written.", INTERRUPTED, as_json)
+        _report("Interrupted.", INTERRUPTED, as_json)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if debug:

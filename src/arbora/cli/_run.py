@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.threads import count_threads
 from arbora.cli._console import Console
 from arbora.cli._exit import Unwritable, WrongOption
 from arbora.cli._options import Reading, ReadingTree, Running
@@ -126,13 +127,12 @@ def neighbor_graph(run: Run) -> Any:
 
     metric = run.metric if run.metric in GRAPH_METRICS else "euclidean"
     run.data.check_usable()
-    given = read_input(run.data, "knn" if run.data.kind == "vectors" else "auto")
     return compare(
-        given,
+        read_input(run.data),
         metric=metric,  # type: ignore[arg-type]
-        similarity="knn",
+        similarity="auto",
         n_neighbors=N_NEIGHBORS,
-        n_jobs=-1 if run.running.threads is None else run.running.threads,
+        n_jobs=count_threads(run.running.threads),
         random_state=run.seed,
         progress=lambda share: run.console.progress("neighbors", share, 1.0),
     )

@@ -18,8 +18,10 @@ TableFile = Annotated[
     ),
 ]
 Levels = Annotated[
-    str | None,
-    typer.Option("--clusters", "-k", help="Number of clusters; several levels as in 3,5,10."),
+    list[str] | None,
+    typer.Option(
+        "--clusters", "-k", metavar="NUMBERS", help="Number of clusters; several levels as in 3,5,10."
+    ),
 ]
 
 
@@ -191,7 +193,8 @@ def cut(
     """Flat clusters of a tree, by exactly one criterion; several levels at once with -k 3,5,10."""
     from arbora.cli.cut import CutTask, run_cut
 
-    run_cut(CutTask(tree, clusters, height, max_size, min_size, by, out, into), reading, console)
+    levels = ",".join(clusters) if clusters else None
+    run_cut(CutTask(tree, levels, height, max_size, min_size, by, out, into), reading, console)
 
 
 @command(o.reading_tree)

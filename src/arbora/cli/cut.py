@@ -13,7 +13,7 @@ from arbora.cli._console import Console
 from arbora.cli._exit import WrongOption, check_option
 from arbora.cli._options import ReadingTree
 from arbora.cli._run import read_tree_file
-from arbora.cli.tables_out import SUFFIXES, as_text, check_table, write_obs, write_table
+from arbora.cli.tables_out import SUFFIXES, check_table, print_table, write_obs, write_table
 from arbora.cli.writing import check_writable
 from arbora.tree import Tree
 
@@ -75,7 +75,7 @@ def run_cut(task: CutTask, reading: ReadingTree, console: Console) -> None:
         _write(task, tree, columns, labels)
     elif not console.as_json:
         if not console.quiet:
-            print(as_text(columns), end="")
+            print_table(columns)
         return
     for level in labels:
         sizes = np.bincount(level)

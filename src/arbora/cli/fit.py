@@ -24,7 +24,7 @@ from arbora.cli.methods import (
 from arbora.cli.pages import check_page, page_content, tree_facts, write_page
 from arbora.cli.plot import check_picture, classes_of, picture_bytes
 from arbora.cli.score import class_scores, print_scores
-from arbora.cli.writing import check_writable, tree_format, write_bytes, write_json, write_tree
+from arbora.cli.writing import check_writable, notes_on, tree_format, write_bytes, write_json, write_tree
 from arbora.reading import Dataset
 from arbora.tree import Tree
 
@@ -99,7 +99,7 @@ def run_fit(task: FitTask, outputs: Outputs, reading: Reading, running: Running,
     run.open_checkpoint(refine=task.refine)
     fitted = fit_tree(run, refine=task.refine, keep_model=outputs.model is not None)
     with console.stage("score"):
-        scores = class_scores(fitted.tree, data, is_over_columns=task.method == "l2h")
+        scores = _scores(run, fitted.tree)
     facts = _facts(run, fitted, scores, outputs)
     with console.stage("write"):
         _write(fitted, data, outputs)
@@ -195,6 +195,15 @@ def _refined(run: Run, fitted: Fitted) -> Fitted:
     return Fitted(tree, {"similarity": repr(similarity), "before": before, "after": after}, fitted.model)
 
 
+def _scores(run: Run, tree: Tree) -> dict[str, float]:
+    """Agreement with the classes; classes that cannot be scored do not cost a finished tree."""
+    try:
+        return class_scores(tree, run.data, is_over_columns=run.method == "l2h")
+    except ValueError as error:
+        run.console.note(f"no scores against {run.data.label_name!r}: {error}")
+        return {}
+
+
 def _facts(run: Run, fitted: Fitted, scores: dict[str, float], outputs: Outputs) -> dict[str, Any]:
     return {
         "arbora": __version__,
@@ -206,6 +215,7 @@ def _facts(run: Run, fitted: Fitted, scores: dict[str, float], outputs: Outputs)
         "tree": tree_facts(fitted.tree),
         "cost": fitted.cost,
         "scores": scores,
+        "notes": [] if outputs.out is None else notes_on(fitted.tree, tree_format(str(outputs.out))),
         "written": outputs.written(),
     }
 
@@ -244,4 +254,6 @@ def _print(run: Run, facts: dict[str, Any], scores: dict[str, float]) -> None:
     console.say(f"seconds: {spent}")
     for path in facts["written"]:
         console.say(f"wrote {path}")
+    for note in facts["notes"]:
+        console.note(note)
     console.result(facts)

@@ -15,7 +15,7 @@ from arbora.cli._matching import matched
 from arbora.cli._options import Reading, Running
 from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset, read_tree_file
 from arbora.cli.methods import chosen_metric
-from arbora.cli.tables_out import as_text, check_table, write_table
+from arbora.cli.tables_out import check_table, print_table, write_table
 from arbora.cli.writing import check_writable
 from arbora.errors import FormatError
 from arbora.reading import Dataset
@@ -51,7 +51,7 @@ def run_predict(task: PredictTask, reading: Reading, running: Running, console: 
         write_table(task.out, columns, numbers=labels)
         console.say(f"wrote {task.out}")
     elif not console.as_json and not console.quiet:
-        print(as_text(columns), end="")
+        print_table(columns)
     console.result(
         {"names": columns["name"], "labels": labels, "written": [] if task.out is None else [str(task.out)]}
     )

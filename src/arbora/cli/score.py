@@ -90,7 +90,7 @@ def class_scores(tree: Tree, data: Dataset, *, is_over_columns: bool = False) ->
     """Agreement with the known classes; the leaves of a tree over columns are the classes of a classifier."""
     from arbora import metrics
 
-    if data.y is None or tree.n_leaves < 2:
+    if data.y is None or tree.n_leaves < 2 or len(known_classes(data.y)) < 2:
         return {}
     if is_over_columns:
         leaf = np.asarray(data.values).argmax(axis=1)
@@ -98,10 +98,15 @@ def class_scores(tree: Tree, data: Dataset, *, is_over_columns: bool = False) ->
     return _against(tree, data.y)
 
 
+def known_classes(y: NDArray[Any]) -> set[Any]:
+    """The classes that occur."""
+    return {value for value in y.tolist() if value is not None}
+
+
 def _against(tree: Tree, y: NDArray[Any]) -> dict[str, float]:
     from arbora import metrics
 
-    known = {value for value in y.tolist() if value is not None}
+    known = known_classes(y)
     if len(known) < 2:
         raise Unusable(f"Scores against classes need two of them. Got {len(known)}.")
     scores = {key: float(value) for key, value in metrics.score(tree, y=y).items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 
 from arbora._base.optional import require
 from arbora.cli._console import plain
-from arbora.cli._exit import Unusable, WrongOption
+from arbora.cli._exit import Unusable, WrongOption, printable
 from arbora.cli.writing import write_bytes
 from arbora.reading.contents import contents_of
 from arbora.reading.single_cell import open_h5ad
@@ -58,6 +59,12 @@ def as_text(columns: Mapping[str, Sequence[Any]], delimiter: str = ",") -> str:
     writer.writerow(columns)
     writer.writerows([_harmless(cell) for cell in row] for row in zip(*columns.values()))
     return text.getvalue()
+
+
+def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Columns on standard output; a terminal is spared the control characters that names may hold."""
+    text = as_text(columns)
+    print(printable(text) if sys.stdout.isatty() else text, end="")
 
 
 def _harmless(cell: Any) -> Any:

@@ -226,7 +226,7 @@ def read_matrix_market(contents: Contents, options: ReadOptions) -> Dataset:
 
 
 def graph_of_adjacency(matrix: Any, name: str, format: str, options: ReadOptions, **more: Any) -> Dataset:
-    """Graph of a square sparse matrix; one that is not symmetric needs to be told how it becomes so."""
+    """Graph of a square sparse matrix; for one that is not symmetric, `directed` must say how it becomes so."""
     csr = sp.csr_array(matrix, dtype=np.float64)
     csr.sum_duplicates()
     if not np.isfinite(csr.data).all() or (csr.data < 0).any():
