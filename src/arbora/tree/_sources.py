@@ -126,7 +126,7 @@ class TreeSources(TreeArrays):
 
     @classmethod
     def load(cls, path: PathLike) -> Tree:
-        """From a file: arbora's own (`save`), Newick, Nexus, phyloXML or JSON, known by its contents."""
+        """From a file: arbora's own (`save`), Newick, Nexus, phyloXML, GraphML or JSON, known by its contents."""
         from arbora.tree.formats import files
 
         return files.load(path)

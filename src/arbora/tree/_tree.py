@@ -123,7 +123,7 @@ class Tree(TreeSources, TreePictures):
         """Write to a file that `load` reads; an existing file stays whole until the new one is complete.
 
         The name says the format: ``.nwk``, ``.newick``, ``.tre`` Newick, ``.nex`` Nexus, ``.xml`` phyloXML,
-        ``.json`` JSON, anything else arbora's own, which alone keeps every array to the last bit.
+        ``.graphml`` GraphML, ``.json`` JSON, anything else arbora's own, which alone keeps every array to the last bit.
         """
         from arbora.tree.formats import files
 

@@ -16,6 +16,9 @@ from arbora import Tree
 from arbora.errors import FormatError
 from arbora.tree.formats import frame, nested, newick, nexus, phyloxml, text
 
+EMPTY_GRAPHML = (
+    '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>'
+)
 names = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=8)
 
 
@@ -40,12 +43,12 @@ def same_tree(back, tree, *, with_support=False):
 
 
 @pytest.mark.parametrize(
-    "suffix", [".npz", ".nwk", ".newick", ".tre", ".nex", ".xml", ".json", ".arbora", ""]
+    "suffix", [".npz", ".nwk", ".newick", ".tre", ".nex", ".xml", ".graphml", ".json", ".arbora", ""]
 )
 def test_what_is_saved_under_any_name_is_loaded(tmp_path, suffix):
     path = tmp_path / f"tree{suffix}"
     full_tree().save(path)
-    same_tree(Tree.load(path), full_tree(), with_support=suffix in (".npz", ".xml", ".json"))
+    same_tree(Tree.load(path), full_tree(), with_support=suffix in (".npz", ".xml", ".graphml", ".json"))
     assert Tree.load(path).leaf_names == full_tree().leaf_names
     assert len(Tree.load_all(path)) == 1
 
@@ -89,6 +92,11 @@ def test_one_tree_formats_refuse_several(tmp_path):
         ("a.nex", "#NEXUS begin trees; tree t = (a,b); tree t = (a,b); end;"),
         ("a.xml", "<phyloxml"),
         ("a.xml", "<html></html>"),
+        ("a.graphml", "<graphml"),
+        (
+            "a.graphml",
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
+        ),
         ("a.json", "{"),
         ("a.json", "[]"),
         ("a.json", '{"format": "arbora.tree", "version": 1, "n_leaves": 2}'),
@@ -108,7 +116,7 @@ def test_damaged_files_are_refused_by_name(tmp_path, name, content):
             load(path)
 
 
-@pytest.mark.parametrize("suffix", [".nwk", ".nex", ".xml", ".json"])
+@pytest.mark.parametrize("suffix", [".nwk", ".nex", ".xml", ".graphml", ".json"])
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused_in_our_words(tmp_path_factory, suffix, data):
     path = tmp_path_factory.mktemp("damaged") / f"tree{suffix}"

@@ -10,9 +10,9 @@ from arbora._base.files import write_whole
 from arbora._base.types import PathLike
 from arbora.errors import FormatError
 from arbora.tree._tree import Tree
-from arbora.tree.formats import nested, newick, nexus, npz, phyloxml
+from arbora.tree.formats import nested, networkx, newick, nexus, npz, phyloxml
 
-Kind: TypeAlias = Literal["npz", "newick", "nexus", "phyloxml", "json"]
+Kind: TypeAlias = Literal["npz", "newick", "nexus", "phyloxml", "graphml", "json"]
 
 _KIND_OF_SUFFIX: dict[str, Kind] = {
     ".npz": "npz",
@@ -25,12 +25,13 @@ _KIND_OF_SUFFIX: dict[str, Kind] = {
     ".nexus": "nexus",
     ".xml": "phyloxml",
     ".phyloxml": "phyloxml",
+    ".graphml": "graphml",
     ".json": "json",
 }
 
 
 def load(path: PathLike) -> Tree:
-    """The tree of a file: arbora's own, Newick, Nexus, phyloXML or JSON.
+    """The tree of a file: arbora's own, Newick, Nexus, phyloXML, GraphML or JSON.
 
     Examples
     --------
@@ -83,7 +84,7 @@ def save_all(trees: Sequence[Tree], path: PathLike) -> None:
     chosen = list(trees)
     if not chosen or not all(isinstance(tree, Tree) for tree in chosen):
         raise TypeError(f"trees must be a list of at least one Tree. Got {trees!r:.60}.")
-    if kind in ("npz", "json"):
+    if kind in ("npz", "json", "graphml"):
         raise ValueError(f"{path} can hold one tree. Use .nwk, .nex or .xml for several, or tree.save(path).")
     write_whole(path, _bytes(chosen, kind))
 
@@ -95,6 +96,8 @@ def _bytes(trees: Sequence[Tree], kind: Kind) -> bytes:
         return nexus.write(trees).encode("utf-8")
     if kind == "phyloxml":
         return phyloxml.write(trees)
+    if kind == "graphml":
+        return networkx.write_graphml(trees[0])
     return (nested.write(trees[0]) + "\n").encode("utf-8")
 
 
@@ -102,14 +105,14 @@ def _opened(path: PathLike) -> tuple[Kind, bytes]:
     """Format and contents of a file (no contents for arbora's own, which is read in its own way)."""
     path = Path(path)
     with open(path, "rb") as file:
-        start = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+        start = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()
         kind = _KIND_OF_SUFFIX.get(path.suffix.lower())
         if start.startswith(b"PK"):
             kind = "npz"
         elif start[:6].upper() == b"#NEXUS":
             kind = "nexus"
         elif start.startswith(b"<"):
-            kind = "phyloxml"
+            kind = "graphml" if b"<graphml" in start else "phyloxml"
         elif start.startswith(b"{"):
             kind = "json"
         elif start.startswith((b"(", b"[")) and kind in (None, "nexus"):
@@ -124,6 +127,8 @@ def _trees(path: PathLike, kind: Kind, data: bytes) -> list[Tree]:
     try:
         if kind == "phyloxml":
             return phyloxml.read(data)
+        if kind == "graphml":
+            return [networkx.read_graphml(data)]
         text = data.decode("utf-8-sig")
         if kind == "newick":
             return newick.read_all(text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
 
 from arbora._base.optional import require
-from arbora.errors import TreeError
+from arbora.errors import FormatError, TreeError
 from arbora.tree._tree import Tree
 
 
@@ -81,11 +82,41 @@ def read(graph: Any, *, height: str = "height") -> Tree:
     )
 
 
+def write_graphml(tree: Tree) -> bytes:
+    """GraphML of the graph that `write` makes, which `read_graphml` gives back."""
+    file = io.BytesIO()
+    _networkx().write_graphml(write(tree), file)
+    return file.getvalue()
+
+
+def read_graphml(data: bytes) -> Tree:
+    """Tree from a GraphML file of a directed tree; nodes as in `read`.
+
+    Examples
+    --------
+    >>> from arbora import Tree
+    >>> from arbora.tree.formats import networkx
+    >>> networkx.read_graphml(networkx.write_graphml(Tree.from_newick("((a:1,b:1)x:1,c:2);"))).to_newick()
+    '((a:1.0,b:1.0)x:1.0,c:2.0);'
+    """
+    nx = _networkx()
+    try:
+        graph = nx.read_graphml(io.BytesIO(data))
+    # the XML parser and networkx raise many kinds of errors on damaged files
+    except Exception as error:
+        raise FormatError(f"Not a GraphML file: {error}") from error
+    try:
+        return read(graph)
+    except (TreeError, TypeError, ValueError) as error:
+        raise FormatError(f"The GraphML file does not hold a tree: {error}") from error
+
+
 def _children_first(nx: Any, graph: Any) -> list[Any]:
     """Leaves in the order of ``graph.nodes``, then internal nodes with children before parents."""
-    numbers = list(range(len(graph)))
-    if "n_leaves" in graph.graph and set(graph.nodes) == set(numbers):
-        return numbers
+    # GraphML makes text of numbers
+    for numbers in (list(range(len(graph))), [str(node) for node in range(len(graph))]):
+        if "n_leaves" in graph.graph and set(graph.nodes) == set(numbers):
+            return numbers
     inner = [node for node in nx.topological_sort(graph) if graph.out_degree(node) > 0]
     return [node for node in graph.nodes if graph.out_degree(node) == 0] + inner[::-1]
 
