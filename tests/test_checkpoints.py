@@ -105,7 +105,7 @@ METHODS = {
         {"max_epochs": 10, "n_internal": 16, "checkpoint_every": 2},
     ),
 }
-NOT_YET = {"GHHC", "HypHC"}
+NOT_YET: set[str] = set()
 method = pytest.mark.parametrize(
     "name",
     [
