@@ -88,7 +88,7 @@ def test_labels_that_cannot_be_scored_do_not_cost_a_finished_tree(tmp_path):
     rows = "".join(f"{k % 7},{k * k % 11},{k % 3}.5,only\n" for k in range(30))
     (tmp_path / "x.csv").write_text("a,b,c,kind\n" + rows)
     done = run("fit", tmp_path / "x.csv", "--label-column", "kind", "-m", "ward", "--out", tmp_path / "t.npz")
-    assert "1 classes" in done.out
+    assert "1 class" in done.out
     assert Tree.load(tmp_path / "t.npz").n_leaves == 30
 
 

@@ -296,12 +296,16 @@ def _feature_words(roles: _Roles) -> str:
     return listed(roles.features)
 
 
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
+
+
 def _label_words(roles: _Roles) -> str:
     values = classes_of(roles.columns[str(roles.label)].values).tolist()
     present = [value for value in values if value is not None]
     missing = len(values) - len(present)
-    return f"{roles.label!r}, {len(set(present)):,} classes" + (
-        f", {missing:,} points without a label" if missing else ""
+    return f"{roles.label!r}, {_counted(len(set(present)), 'class', 'classes')}" + (
+        f", {missing:,} point{'s' * (missing != 1)} without a label" if missing else ""
     )
 
 

@@ -1,0 +1,78 @@
+"""Frames are matrices with names, or refused by the names of their columns."""
+
+import numpy as np
+import pytest
+
+import arbora as ab
+from arbora._base.arrays import as_matrix, as_vectors, frame_columns, is_dataset, row_names, unwrap
+
+X = np.array([[1.0, 2.5], [3.0, -4.0], [0.5, 6.0]])
+
+
+def frame_of(library, columns):
+    if library == "pandas":
+        return pytest.importorskip("pandas").DataFrame(columns)
+    if library == "polars":
+        return pytest.importorskip("polars").DataFrame(columns)
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_numbers_and_vectors_of_a_frame_are_one_matrix(library):
+    frame = frame_of(
+        library, {"a": [1.0, 3.0, 0.5], "n": [1, 2, 3], "e": [[0.5, 1.5], [2.5, 3.5], [4.5, 5.5]]}
+    )
+    matrix = as_matrix(frame)
+    assert matrix.values.tolist() == [[1, 1, 0.5, 1.5], [3, 2, 2.5, 3.5], [0.5, 3, 4.5, 5.5]]
+    assert matrix.column_names == ["a", "n", "e"]
+    assert list(frame_columns(frame)) == ["a", "n", "e"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_text_and_dates_are_refused_by_name(library):
+    import datetime
+
+    columns = {"a": [1.0, 2.0], "town": ["Ulm", "Bonn"], "day": [datetime.date(2024, 1, 1)] * 2}
+    with pytest.raises(TypeError, match="'town'") as caught:
+        as_vectors(frame_of(library, columns))
+    assert "arbora.read" in str(caught.value)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_series_of_vectors_is_a_matrix(library):
+    series = frame_of(library, {"e": X.tolist()})["e"]
+    assert np.array_equal(as_vectors(series), X)
+
+
+def test_nullable_numbers_are_numbers_and_missing_ones_are_refused():
+    pandas = pytest.importorskip("pandas")
+    whole = pandas.DataFrame({"a": pandas.array([1, 2, 3], dtype="Int64")})
+    assert as_vectors(whole).tolist() == [[1], [2], [3]]
+    with pytest.raises(ValueError, match="row 1, column 0"):
+        as_vectors(pandas.DataFrame({"a": pandas.array([1, None, 3], dtype="Int64")}))
+
+
+def test_an_index_that_only_counts_gives_no_names():
+    pandas = pytest.importorskip("pandas")
+    assert row_names(pandas.DataFrame(X)) is None
+    assert row_names(pandas.DataFrame(X, index=["0", "1", "2"])) is None
+    assert row_names(pandas.DataFrame(X, index=list("pqr"))) == ["p", "q", "r"]
+    assert row_names(X) is None
+
+
+def test_a_dataset_opens_to_its_vectors_and_names():
+    data = ab.read({"id": ["p", "q", "r"], "a": X[:, 0], "b": X[:, 1]})
+    assert is_dataset(data) and not is_dataset(X)
+    values, names = unwrap(data)
+    assert np.array_equal(values, X)
+    assert names == ["p", "q", "r"]
+    matrix = as_matrix(data)
+    assert (matrix.row_names, matrix.column_names) == (["p", "q", "r"], ["a", "b"])
+    assert np.array_equal(np.asarray(data), X)
+
+
+def test_a_graph_that_was_read_is_no_matrix_of_vectors():
+    data = ab.read({"source": ["a", "b"], "target": ["b", "c"]})
+    with pytest.raises(TypeError, match="must be vectors"):
+        as_matrix(data)
+    assert unwrap(data)[0].n_points == 3
