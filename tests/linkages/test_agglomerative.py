@@ -109,6 +109,7 @@ def test_one_and_two_points_duplicates_and_constant_columns(method):
         ([[0.0], [np.nan]], {}, "finite.*row 1"),
         ([[0.0], [np.inf]], {}, "finite"),
         ([0.0, 1.0], {}, "reshape"),
+        ([[0.0], [1.0, 2.0]], {}, "data must be a rectangular array"),
         (np.empty((0, 2)), {}, "empty"),
         ([[0.0], [1.0]], {"method": "wards"}, "method must be one of"),
         ([[0.0], [1.0]], {"method": "paris"}, "for graphs"),

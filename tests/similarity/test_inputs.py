@@ -10,7 +10,7 @@ from similarities import TableSimilarity
 from trees import chain
 
 from arbora.similarity import as_similarity
-from arbora.similarity.inputs import condensed_distances, covering_similarity
+from arbora.similarity.inputs import condensed_distances, covering_similarity, is_condensed
 
 
 def test_similarities_adjacencies_and_networks_are_similarities():
@@ -39,6 +39,15 @@ def test_distances_are_condensed_as_scipy_does_into_a_copy():
         assert names is None and not np.shares_memory(found, np.asarray(data))
     named = pd.DataFrame(D, index=list("abcdef"), columns=list("abcdef"))
     assert condensed_distances(named)[1] == list("abcdef")
+
+
+def test_masked_and_complex_distances_are_refused():
+    for bad, error in ((np.ma.masked_array([1.0], [True]), ValueError), (np.array([1j]), TypeError)):
+        with pytest.raises(error, match=r"masked|real numbers"):
+            condensed_distances(bad)
+    assert is_condensed([1.0, 2]) and is_condensed(np.ones(3)) and is_condensed(pd.Series([1.0]))
+    assert not is_condensed([[1.0], [2.0]]) and not is_condensed(pd.Series([[1.0], [2.0]]))
+    assert not is_condensed([[1.0], [2.0, 3.0]])
 
 
 def test_one_point_has_no_distances():

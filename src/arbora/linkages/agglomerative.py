@@ -15,7 +15,7 @@ from arbora._base.types import Floats
 from arbora.linkages.graph import GRAPH_METHODS, GraphMethod, graph_linkage
 from arbora.similarity import Similarity
 from arbora.similarity.graph import graph, is_network
-from arbora.similarity.inputs import condensed_distances
+from arbora.similarity.inputs import condensed_distances, is_condensed
 from arbora.tree import Tree
 
 Method: TypeAlias = Literal[
@@ -147,9 +147,9 @@ def _from_similarity(similarity: Similarity, method: Method) -> Tree:
 
 
 def _from_vectors(data: Any, method: Method, metric: str, kind: Kind) -> Tree:
-    if np.ndim(data) == 1 and not hasattr(data, "columns"):
+    if is_condensed(data):
         raise ValueError(
-            f"data must have shape (n_points, n_features). Got shape {np.shape(data)}. Use data.reshape(-1, 1) for a "
+            f"data must have shape (n_points, n_features). Got {len(data)} numbers. Use data.reshape(-1, 1) for a "
             'single feature, and metric="precomputed" for condensed distances.'
         )
     matrix = as_matrix(data, argument="data")
@@ -240,7 +240,7 @@ def _refuse_matrix_of_distances(n: int) -> None:
 
 def _refuse_too_many(data: Any) -> None:
     """The same for distances given; what they are is checked later."""
-    shape = np.shape(data)
+    shape = getattr(data, "shape", ())
     if len(shape) == 2 and shape[0] == shape[1]:
         _refuse_matrix_of_distances(shape[0])
 

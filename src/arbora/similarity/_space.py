@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -75,17 +77,16 @@ class VectorSpace:
         return NeighborIndex(rows, centered=self.metric == "euclidean", seed=seed, n_threads=n_threads)
 
     def place(self, X: Any) -> Any:
-        shape = X.shape if hasattr(X, "shape") else np.shape(X)
-        if len(shape) == 2 and shape[1] != self.n_features:
+        new = as_sparse(X) if sp.issparse(X) else _dense(X)
+        if new.shape[1] != self.n_features:
             raise ValueError(
-                f"X must have shape (m, {self.n_features}) like the fitted rows. Got {tuple(shape)}."
+                f"X must have shape (m, {self.n_features}) like the fitted rows. Got {new.shape}."
             )
         if self.stays_sparse:
-            return self._sparse(X if sp.issparse(X) else sp.csr_array(_dense(X)))
+            return self._sparse(sp.csr_array(new))
         if self.reduction is not None:
-            rows = self._sparse(X if sp.issparse(X) else sp.csr_array(_dense(X)))
-            return self._scaled(np.asarray(self.reduction.transform(rows)))
-        return self._scaled(_dense(X))
+            return self._scaled(np.asarray(self.reduction.transform(self._sparse(sp.csr_array(new)))))
+        return self._scaled(_dense(new))
 
     def _sparse(self, X: Any) -> sp.csr_array:
         """Sparse rows, checked; for the cosine scaled to length 1 (rows of zeros on an axis of their own)."""
@@ -148,8 +149,8 @@ class DistanceSpace:
 
 def read_distances(data: Any, argument: str = "X") -> tuple[Floats, list[str] | None]:
     """Distances as a square matrix, checked, and the names of the points."""
-    if np.ndim(data) == 1 and not hasattr(data, "columns"):
-        return _square(np.asarray(data), argument), None
+    if is_condensed(data):
+        return _square(read_condensed(data, argument), argument), None
     if sp.issparse(data):
         raise TypeError(
             f"{argument} must be a full matrix of distances or its condensed form. Got a sparse matrix."
@@ -177,6 +178,27 @@ def check_distances(distances: Floats, argument: str) -> None:
         )
 
 
+def is_condensed(data: Any) -> bool:
+    """Whether data are one-dimensional numbers, as SciPy condenses distances."""
+    if hasattr(data, "ndim") and hasattr(data, "dtype"):
+        # a Series of vectors is one-dimensional too
+        return bool(data.ndim == 1 and getattr(data.dtype, "kind", "O") != "O")
+    return isinstance(data, Sequence) and all(isinstance(value, Real) for value in data)
+
+
+def read_condensed(data: Any, argument: str) -> Floats:
+    """Condensed distances, checked, as a copy."""
+    if np.ma.isMaskedArray(data) and np.ma.getmaskarray(data).any():
+        raise ValueError(f"{argument} has masked entries. Fill or remove them.")
+    values = np.asarray(data)
+    if values.size and values.dtype.kind not in "biuf":
+        raise TypeError(f"{argument} must hold real numbers. Got dtype {values.dtype}.")
+    count_of_condensed(len(values), argument)
+    condensed = values.astype(np.float64)
+    check_distances(condensed, argument)
+    return condensed
+
+
 def count_of_condensed(n_pairs: int, argument: str) -> int:
     """How many points have that many pairs."""
     n = round((1 + np.sqrt(1 + 8 * n_pairs)) / 2)
@@ -187,15 +209,12 @@ def count_of_condensed(n_pairs: int, argument: str) -> int:
     return int(n)
 
 
-def _square(condensed: Any, argument: str) -> Floats:
+def _square(condensed: Floats, argument: str) -> Floats:
     from scipy.spatial.distance import squareform
 
-    if condensed.dtype.kind not in "biuf":
-        raise TypeError(f"{argument} must hold real numbers. Got dtype {condensed.dtype}.")
     n = count_of_condensed(len(condensed), argument)
     refuse_if_too_large(16 * n * n, f"The distances between {n} points", "Pass vectors instead.")
-    check_distances(condensed.astype(np.float64), argument)
-    return np.asarray(squareform(condensed.astype(np.float64)) if n > 1 else np.zeros((1, 1)))
+    return np.asarray(squareform(condensed) if n > 1 else np.zeros((1, 1)))
 
 
 def _dense(X: Any) -> AnyFloats:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arbora._base.types import Floats
-from arbora.similarity._space import check_distances, count_of_condensed, read_distances
+from arbora.similarity._space import is_condensed, read_condensed, read_distances
 from arbora.similarity.graph import graph, is_network
 from arbora.similarity.protocol import Similarity, check_covers
 
@@ -46,22 +46,12 @@ def covering_similarity(value: Any, tree: Tree, argument: str = "similarity") ->
 
 def condensed_distances(data: Any, argument: str = "data") -> tuple[Floats, list[str] | None]:
     """Distances in SciPy's condensed form, as a copy that may be overwritten, and the names of the points."""
-    if np.ndim(data) == 1 and not hasattr(data, "columns"):
-        return _checked_condensed(data, argument), None
+    if is_condensed(data):
+        return read_condensed(data, argument), None
     distances, names = read_distances(data, argument)
     from scipy.spatial.distance import squareform
 
     return np.array(squareform(distances, checks=False)), names
 
 
-def _checked_condensed(data: Any, argument: str) -> Floats:
-    values = np.asarray(data)
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"{argument} must hold real numbers. Got dtype {values.dtype}.")
-    count_of_condensed(len(values), argument)
-    condensed = values.astype(np.float64)
-    check_distances(condensed, argument)
-    return condensed
-
-
-__all__ = ["as_similarity", "condensed_distances", "covering_similarity"]
+__all__ = ["as_similarity", "condensed_distances", "covering_similarity", "is_condensed"]
