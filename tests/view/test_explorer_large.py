@@ -59,7 +59,7 @@ def test_a_million_leaves_are_seen_within_three_seconds(million):
     worked = max(busiest_process(million).values())
     assert million.viewer.seconds + min(painted, worked) < 3.0
     assert explorer(million, "e.store.length") < 100_000
-    assert "1,000,000 leaves" in million.find_element("css selector", ".status").text
+    assert "1,000,000 leaves" in million.find_element("css selector", ".brand").text
 
 
 @pytest.mark.parametrize("view", ["circular", "dendrogram", "icicle", "treemap", "disk"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.arrays import as_vectors, check_finite
+from arbora._base.arrays import as_vectors, check_finite, is_missing
 
 _MOST_PIXELS = 256
 _MOST_TEXT = 4000
@@ -30,7 +30,7 @@ def checked_texts(texts: Iterable[Any], n_leaves: int) -> list[str]:
     """One text per leaf, "" where there is none."""
     if isinstance(texts, (str, bytes)):
         raise ValueError(f"texts must hold one text per leaf ({n_leaves}). Got one {type(texts).__name__}.")
-    found = ["" if _is_missing(text) else str(text) for text in texts]
+    found = ["" if is_missing(text) else str(text) for text in texts]
     if len(found) != n_leaves:
         raise ValueError(f"texts must hold one text per leaf ({n_leaves}). Got {len(found)}.")
     return found
@@ -82,7 +82,3 @@ def checked_report(report: Mapping[str, Any]) -> dict[str, Any]:
         if absent:
             raise ValueError(f"Every section of a report needs {sorted(absent)}. Got {sorted(section)}.")
     return {"warnings": [], "notes": [], **report}
-
-
-def _is_missing(text: Any) -> bool:
-    return text is None or type(text).__name__ == "NAType" or (isinstance(text, float) and text != text)

@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import is_missing
+
 ValueKind = Literal["number", "integer", "boolean", "time", "duration", "text"]
 _EPOCH = datetime.datetime(1970, 1, 1)
 
@@ -71,7 +73,7 @@ def _read_plain(array: NDArray[Any]) -> Values:
 
 
 def _read_objects(array: NDArray[Any]) -> Values:
-    missing = np.fromiter((_is_missing(value) for value in array), dtype=bool, count=len(array))
+    missing = np.fromiter((is_missing(value) for value in array), dtype=bool, count=len(array))
     known = array[~missing]
     for kind, types in _TYPES.items():
         if len(known) and all(isinstance(value, types) for value in known):
@@ -114,13 +116,3 @@ def _seconds(value: Any) -> float:
         return (datetime.datetime(value.year, value.month, value.day) - _EPOCH).total_seconds()
     # a time without a zone is shown as it is written, one with a zone in UTC
     return value.timestamp() if value.tzinfo is not None else (value - _EPOCH).total_seconds()
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return not bool(value == value)
-    except (TypeError, ValueError):
-        # pandas' NA has no truth value; an array inside a cell is there
-        return type(value).__name__ == "NAType"
