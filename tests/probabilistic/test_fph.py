@@ -109,7 +109,7 @@ def test_tiny_graphs_have_a_tree(n):
     model = ab.FPH(n_clusters=1, **QUICK).fit(adjacency)
     assert model.tree_.n_leaves == n
     assert model.labels_.tolist() == [0] * n
-    assert len(model.sample_trees(2, 0)) == 2
+    assert len(model.sample_trees(2, random_state=0)) == 2
 
 
 def test_a_graph_without_edges_has_a_tree_and_no_score():

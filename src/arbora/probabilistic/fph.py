@@ -224,7 +224,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             self.tree_ = self.tree_.replace(name=names)
         return self
 
-    def sample_trees(self, n_trees: int = 1, random_state: RandomState = None) -> list[Tree]:
+    def sample_trees(self, n_trees: int = 1, *, random_state: RandomState = None) -> list[Tree]:
         """Draw trees from the model (Sec. 2.2): every node picks its parent independently.
 
         Each tree's `support` holds the probabilities of the parents picked.

@@ -30,6 +30,7 @@ def hierarchical_block_model(
     branching: int | Sequence[int],
     community_size: tuple[int, int],
     n_nodes: int | None = None,
+    *,
     random_state: RandomState = None,
 ) -> HSBM:
     """Draw a graph: two nodes are joined with a probability that depends on the level of their last common block.
@@ -74,12 +75,14 @@ def hierarchical_block_model(
 
 def small_hsbm(random_state: RandomState = None) -> HSBM:
     """The paper's small setting: 100 nodes, 3 levels, branching 2, communities of 10 to 15."""
-    return hierarchical_block_model([0.01, 0.1, 0.3, 0.6], 2, (10, 15), 100, random_state)
+    return hierarchical_block_model([0.01, 0.1, 0.3, 0.6], 2, (10, 15), 100, random_state=random_state)
 
 
 def large_hsbm(random_state: RandomState = None) -> HSBM:
     """The paper's large setting: 1,000 nodes, 3 levels, branching 2 to 4, communities of 30 to 35."""
-    return hierarchical_block_model([0.001, 0.01, 0.1, 0.4], [2, 3, 4], (30, 35), 1000, random_state)
+    return hierarchical_block_model(
+        [0.001, 0.01, 0.1, 0.4], [2, 3, 4], (30, 35), 1000, random_state=random_state
+    )
 
 
 def _draw_blocks(
