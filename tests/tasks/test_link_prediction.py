@@ -1,5 +1,6 @@
 """Link prediction: the split, Eq. 25, the baselines."""
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -93,3 +94,22 @@ def test_self_loops_stay_in_the_training_graph():
     adjacency = sp.csr_array(small_hsbm(0).adjacency + sp.eye_array(100))
     split = links.split_links(ab.similarity.graph(adjacency), 0.1, random_state=0)
     assert (split.train.self_loops == 1).all()
+
+
+def test_networkx_graphs_are_scored_like_their_similarity():
+    pairs = [[0, 1], [0, 50]]
+    network = nx.from_scipy_sparse_array(GRAPH.csr)
+    model = ab.FPH(n_internal=8, max_epochs=1, random_state=0).fit(GRAPH)
+    link_prediction = ab.tasks.link_prediction
+    np.testing.assert_allclose(
+        link_prediction.model_scores(model, network, pairs), link_prediction.model_scores(model, GRAPH, pairs)
+    )
+    np.testing.assert_allclose(
+        link_prediction.tree_scores(model.tree_, network, pairs),
+        link_prediction.tree_scores(model.tree_, GRAPH, pairs),
+    )
+
+
+def test_every_task_is_a_name_of_its_package():
+    for name in ab.tasks.__all__:
+        assert getattr(ab.tasks, name).__name__ == f"arbora.tasks.{name}"

@@ -8,9 +8,7 @@ dimension) are the paper's two forms, exact in theory, fragile near the boundary
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
+from arbora._base.pytorch import Tensor, torch
 from arbora.hyperbolic import poincare
 
 

@@ -6,10 +6,7 @@ one optimizer trains embeddings and the Euclidean weights of a model together.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch.optim import Optimizer
-
+from arbora._base.pytorch import Tensor, torch
 from arbora.hyperbolic import poincare
 
 
@@ -28,7 +25,7 @@ def _check_positive(**values: float) -> None:
             raise ValueError(f"{name} must be positive. Got {value!r}.")
 
 
-class RiemannianSGD(Optimizer):
+class RiemannianSGD(torch.optim.Optimizer):
     """Stochastic gradient descent along geodesics, with momentum carried by parallel transport.
 
     Parameters
@@ -91,7 +88,7 @@ class RiemannianSGD(Optimizer):
         point.copy_(moved)
 
 
-class RiemannianAdam(Optimizer):
+class RiemannianAdam(torch.optim.Optimizer):
     """Adam along geodesics: one second moment per point, first moment carried by parallel transport.
 
     Parameters

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 
-import torch
-from torch import Tensor
+from arbora._base.pytorch import Tensor, torch
 
 # Largest Euclidean norm that `project` lets a point have, and the grid on which squares sum without rounding.
 _BOUNDARY = {torch.float64: 1e-7, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+from arbora._base.pytorch import Tensor, nn, torch
 from arbora.hyperbolic import poincare
 from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.extract import extract_tree

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from arbora._base.params import check_choice, check_real
+from arbora._base.pytorch import Tensor, nn, torch
 from arbora._base.types import Ints
 from arbora.logits.hierarchical import edges_to_leaves
 from arbora.tree import Tree

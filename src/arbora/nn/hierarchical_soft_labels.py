@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from arbora._base.params import check_real
+from arbora._base.pytorch import Tensor, torch
 from arbora.logits.hierarchical import edges_to_leaves
 from arbora.tree import Tree
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
-
+from arbora._base.pytorch import Tensor, nn, torch
 from arbora.hyperbolic import poincare
 
 

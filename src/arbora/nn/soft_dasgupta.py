@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
+from arbora._base.pytorch import Tensor, nn, torch
 from arbora.probabilistic import objectives
 from arbora.probabilistic.graph_input import read_graph
 from arbora.probabilistic.parameterizations import torch_graph

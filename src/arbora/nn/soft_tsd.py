@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from arbora._base.pytorch import Tensor, torch
 from arbora.nn.soft_dasgupta import GraphLoss
 from arbora.probabilistic import objectives
 

@@ -26,22 +26,6 @@ def mark_path(parent, node, on_path, value):
 
 
 @kernel()
-def meeting_of_pairs(parent, mass):
-    """Mass below every node, and the probability that two independent draws meet at it.
-
-    `mass` is what lies at a node itself; two draws from it meet there. Children are added one after the other, so
-    that every term is positive: the square of a node minus those of its children would cancel.
-    """
-    below = mass.copy()
-    meeting = mass * mass
-    for node in range(parent.shape[0] - 1):
-        above = parent[node]
-        meeting[above] += 2.0 * below[above] * below[node]
-        below[above] += below[node]
-    return below, meeting
-
-
-@kernel()
 def path_sums(parent, at_node):
     """Sum over every internal node and its ancestors."""
     total = at_node.copy()

@@ -25,7 +25,7 @@ from arbora.probabilistic.sparse import (
     in_row_blocks,
     neighbor_sums,
 )
-from arbora.tree.pass_kernels import sum_to_root
+from arbora.tree.pass_kernels import meeting_mass, sum_to_root
 
 OBJECTIVES: dict[Objective, int] = {"dasgupta": _move_kernels.DASGUPTA, "tsd": _move_kernels.TSD}
 
@@ -71,7 +71,11 @@ def tree_terms(
     lca = _kernels.lca_table(parent).ravel()
     p = np.bincount(lca, S.ravel(), minlength=k) + np.bincount(leaf_parent, graph.loops, minlength=k)
     if objective == "tsd":
-        below, q = _tree_kernels.meeting_of_pairs(parent, np.bincount(leaf_parent, graph.nodes, minlength=k))
+        law = np.bincount(leaf_parent, graph.nodes, minlength=k)
+        below = sum_to_root(parent, law)
+        # the leaves of a node count as one, whose pair with itself meets at the node
+        above = np.concatenate([np.arange(k, 2 * k), k + parent])
+        q = meeting_mass(above, law, True)[k:]
     else:
         below = sum_to_root(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
         q = np.zeros(k)

@@ -15,10 +15,9 @@ import scipy.sparse as sp
 from arbora._base.types import Floats, Ints
 from arbora.linkages import graph_linkage
 from arbora.probabilistic._flat_kernels import best_cut, child_towards
-from arbora.probabilistic._tree_kernels import meeting_of_pairs
 from arbora.similarity.graph import GraphSimilarity, graph
 from arbora.tree import Tree
-from arbora.tree.pass_kernels import sum_to_root
+from arbora.tree.pass_kernels import meeting_mass, sum_to_root
 
 LARGEST_TABLE = 50_000_000
 # a cluster has at least a third of the mean size, where that is possible
@@ -113,8 +112,10 @@ def _shares(tree: Tree, similarity: GraphSimilarity) -> tuple[Floats, Floats, Fl
     loops = similarity.self_loops / similarity.total
     p_meet = np.append(loops, similarity.cross(tree) / similarity.total)
     p_meet[n:] -= np.bincount(tree.parent[:n], loops, minlength=tree.n_nodes)[n:]
-    degree = np.append(similarity.degrees, np.zeros(tree.n_internal)) / similarity.degrees.sum()
-    below, q_meet = meeting_of_pairs(tree.parent, degree)
+    law = similarity.degrees / similarity.degrees.sum()
+    below = sum_to_root(tree.parent, np.append(law, np.zeros(tree.n_internal)))
+    q_meet = meeting_mass(tree.parent, law, False)
+    q_meet[:n] = law**2
     return np.maximum(p_meet, 0.0), q_meet, sum_to_root(tree.parent, p_meet), below**2
 
 

@@ -320,7 +320,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return state.rng
 
     def _keep(self, tree: Tree, model: Model, columns: Ints) -> None:
-        self.tree_ = tree
+        self.tree_: Tree = tree
         self.A_, self.B_ = model
         self.n_internal_ = model.n_internal
         # which internal node of the model each internal node of the tree is; None where it was refined

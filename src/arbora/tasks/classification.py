@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch.nn.functional import cross_entropy
 
+from arbora._base.pytorch import nn, torch
 from arbora.hyperbolic import poincare
 from arbora.hyperbolic.hyphc.decode import decode
 from arbora.hyperbolic.hyphc.estimator import HypHC
@@ -243,7 +242,7 @@ class _Joint:
         loss = torch.tensor(np.inf)
         for _ in range(n_steps):
             optimizer.zero_grad()
-            loss = cross_entropy(self._classifier(placed), self._target[self._train])
+            loss = nn.functional.cross_entropy(self._classifier(placed), self._target[self._train])
             loss.backward()
             optimizer.step()
         return float(loss.detach())
@@ -261,7 +260,7 @@ class _Joint:
         """
         for triples, weights in self._steps(blocks, how, list(self._classifier.parameters())):
             placed = poincare.at_radius(self._points[self._train], self._radius)
-            loss = cross_entropy(self._classifier(placed), self._target[self._train])
+            loss = nn.functional.cross_entropy(self._classifier(placed), self._target[self._train])
             loss = loss + how.penalty * self._classifier.normal.square().sum()
             loss = loss + how.tree_weight * self._tree_loss(triples, weights, how.temperature)
             loss.backward()

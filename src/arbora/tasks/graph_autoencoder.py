@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-import torch
-from torch import Tensor, nn
 
+from arbora._base.pytorch import Tensor, nn, torch
 from arbora.similarity.graph import GraphSimilarity
 
 

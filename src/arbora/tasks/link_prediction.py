@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.metrics import average_precision_score
 
-from arbora.probabilistic.graph_input import read_graph
+from arbora._base.params import check_real
+from arbora._base.random import numpy_generator
+from arbora._base.types import AnyFloats, Bools, Floats, Ints, RandomState
 from arbora.similarity.graph import GraphSimilarity, graph
 from arbora.tree import Tree
+
+if TYPE_CHECKING:
+    from arbora.probabilistic import FPH
+
+# a GraphSimilarity, a SciPy sparse matrix, a networkx graph, or a tuple (rows, cols[, weights])
+GraphLike: TypeAlias = Any
+# scores of pairs by the training graph
+Method: TypeAlias = Callable[[GraphSimilarity, Ints], AnyFloats]
 
 
 class LinkSplit(NamedTuple):
     """A graph without some of its edges, those edges, and as many pairs that are no edges."""
 
     train: GraphSimilarity
-    edges: np.ndarray
-    non_edges: np.ndarray
+    edges: Ints
+    non_edges: Ints
 
     @property
-    def pairs(self) -> np.ndarray:
+    def pairs(self) -> Ints:
         """Held-out edges, then non-edges: int64[2 n_edges, 2]."""
         return np.concatenate([self.edges, self.non_edges])
 
     @property
-    def is_edge(self) -> np.ndarray:
+    def is_edge(self) -> Ints:
         """1 for the first half of `pairs`, 0 for the second."""
         return np.repeat([1, 0], [len(self.edges), len(self.non_edges)])
 
 
-def split_links(network: Any, fraction: float = 0.1, random_state: Any = None) -> LinkSplit:
+def split_links(
+    similarity: GraphLike, fraction: float = 0.1, *, random_state: RandomState = None
+) -> LinkSplit:
     """Hold out a share of the edges while every component stays connected.
 
     The edges of a random spanning forest are kept; the others are drawn uniformly. Self-loops stay.
@@ -46,10 +59,9 @@ def split_links(network: Any, fraction: float = 0.1, random_state: Any = None) -
     >>> split.train.n_edges, len(split.edges), len(split.non_edges)
     (4, 2, 2)
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction must lie between 0 and 1. Got {fraction!r}.")
-    similarity = read_graph(network)
-    rng = np.random.default_rng(random_state)
+    fraction = check_real(fraction, "fraction", above=0, below=1)
+    similarity = graph(similarity, directed="sum")
+    rng = numpy_generator(random_state)
     upper = sp.coo_array(sp.triu(similarity.csr, 1))
     edges = np.stack([upper.row, upper.col], axis=1).astype(np.int64)
     n_out = round(fraction * len(edges))
@@ -67,7 +79,7 @@ def split_links(network: Any, fraction: float = 0.1, random_state: Any = None) -
     return LinkSplit(train, edges[out], _draw_non_edges(similarity.csr, n_out, rng))
 
 
-def _spanning(edges, n, rng):
+def _spanning(edges: Ints, n: int, rng: np.random.Generator) -> Bools:
     """Which edges form a random spanning forest."""
     weights = rng.permutation(len(edges)) + 1.0
     ranked = sp.csr_array((weights, (edges[:, 0], edges[:, 1])), shape=(n, n))
@@ -75,7 +87,7 @@ def _spanning(edges, n, rng):
     return np.isin(weights.astype(np.int64), kept)
 
 
-def _draw_non_edges(csr, n_wanted, rng):
+def _draw_non_edges(csr: sp.csr_array, n_wanted: int, rng: np.random.Generator) -> Ints:
     n = csr.shape[0]
     if n * (n - 1) // 2 - csr.nnz // 2 < n_wanted:
         raise ValueError(f"The graph has fewer than {n_wanted} pairs that are no edges.")
@@ -90,38 +102,38 @@ def _draw_non_edges(csr, n_wanted, rng):
     return np.stack([found // n, found % n], axis=1)
 
 
-def tree_scores(tree: Tree, similarity: GraphSimilarity, pairs) -> np.ndarray:
+def tree_scores(tree: Tree, similarity: GraphLike, pairs: ArrayLike) -> Floats:
     """Edge weight that a tree reconstructs (Eq. 25): ``w_i w_j p(z) / q(z)`` with z the pair's LCA.
 
     p(z) is the share of edges that meet at z, q(z) that of pairs of leaves drawn by degree.
     """
     from arbora.tree.pass_kernels import meeting_mass
 
-    pairs = np.asarray(pairs)
+    pairs, similarity = np.asarray(pairs), graph(similarity)
     degree = similarity.degrees
     p = similarity.cross(tree) / similarity.total
     q = meeting_mass(tree.parent, degree / degree.sum(), True)[tree.n_leaves :]
     ratio = np.divide(p, q, out=np.zeros_like(p), where=q > 0)
     lca = tree.lca(pairs[:, 0], pairs[:, 1]) - tree.n_leaves
-    return degree[pairs[:, 0]] * degree[pairs[:, 1]] * ratio[lca]
+    return np.asarray(degree[pairs[:, 0]] * degree[pairs[:, 1]] * ratio[lca])
 
 
-def model_scores(model: Any, similarity: GraphSimilarity, pairs) -> np.ndarray:
+def model_scores(model: FPH, similarity: GraphLike, pairs: ArrayLike) -> Floats:
     """Eq. 25 averaged over the trees of a fitted `FPH`: ``w_i w_j sum_z p(z = i ^ j) p(z) / q(z)``."""
     from scipy.linalg import solve_triangular
 
     from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix, soft_tsd
 
-    pairs = np.asarray(pairs)
+    pairs, similarity = np.asarray(pairs), graph(similarity)
     fitted = Model(model.A_.astype(np.float64), model.B_.astype(np.float64))
     result = soft_tsd(edge_distribution(similarity), fitted)
+    assert result.q is not None
     tiny = np.finfo(np.float64).tiny
     ratio = np.where((result.p > tiny) & (result.q > tiny), result.p / np.maximum(result.q, tiny), 0.0)
     N = fundamental_matrix(fitted.B)
     M = (N - np.eye(len(N))) ** 2 + np.eye(len(N))
-    value = solve_triangular(
-        M, ratio, unit_diagonal=True
-    )  # of a pair whose walks pass a node: Thm 6, adjoint
+    # of a pair whose walks pass a node: Thm 6, adjoint
+    value = solve_triangular(M, ratio, unit_diagonal=True)
     degree = similarity.degrees
     scores = np.empty(len(pairs))
     for start in range(0, len(pairs), 4096):
@@ -131,9 +143,9 @@ def model_scores(model: Any, similarity: GraphSimilarity, pairs) -> np.ndarray:
     return scores
 
 
-def adamic_adar_scores(similarity: GraphSimilarity, pairs) -> np.ndarray:
+def adamic_adar_scores(similarity: GraphLike, pairs: ArrayLike) -> Floats:
     """Common neighbors, each counting 1 / log(degree) (Adamic and Adar 2001)."""
-    pairs = np.asarray(pairs)
+    pairs, similarity = np.asarray(pairs), graph(similarity)
     adjacency = (similarity.csr > 0).astype(np.float64)
     degree = np.diff(adjacency.indptr)
     value = np.where(degree > 1, 1.0 / np.log(np.maximum(degree, 2)), 0.0)
@@ -141,31 +153,31 @@ def adamic_adar_scores(similarity: GraphSimilarity, pairs) -> np.ndarray:
     return np.asarray(weighted[pairs[:, 0]].multiply(adjacency[pairs[:, 1]]).sum(axis=1)).ravel()
 
 
-def cosine_scores(vectors, pairs) -> np.ndarray:
+def cosine_scores(vectors: AnyFloats, pairs: ArrayLike) -> AnyFloats:
     """Cosine of the two nodes' embeddings."""
     return inner_product_scores(
         vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), pairs
     )
 
 
-def inner_product_scores(vectors, pairs) -> np.ndarray:
+def inner_product_scores(vectors: AnyFloats, pairs: ArrayLike) -> AnyFloats:
     """Inner product of the two nodes' embeddings, which a graph autoencoder is trained to decode edges from."""
     pairs = np.asarray(pairs)
-    return np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
+    return np.asarray(np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]]))
 
 
 def predict_links(
-    network: Any,
-    methods: Mapping[str, Callable[[GraphSimilarity, np.ndarray], np.ndarray]] | None = None,
+    similarity: GraphLike,
+    methods: Mapping[str, Method] | None = None,
     *,
     fraction: float = 0.1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> dict[str, float]:
     """AUC-PR of each method on one split of a graph's edges (the paper's protocol, Table 4).
 
     Parameters
     ----------
-    network : graph
+    similarity : graph
         Anything `FPH.fit` takes as a graph.
     methods : mapping of name to function (training graph, pairs) -> scores, optional
         By default FPH with 256 internal nodes and the TSD, and the baselines of `baselines`.
@@ -187,7 +199,7 @@ def predict_links(
     >>> scores["Adamic-Adar"] > 0.7
     True
     """
-    split = split_links(network, fraction, random_state)
+    split = split_links(similarity, fraction, random_state=random_state)
     methods = {"FPH": fph_method(random_state=0), **baselines(0)} if methods is None else methods
     return {
         name: float(average_precision_score(split.is_edge, method(split.train, split.pairs)))
@@ -195,12 +207,10 @@ def predict_links(
     }
 
 
-def fph_method(
-    n_internal: int = 256, **parameters: Any
-) -> Callable[[GraphSimilarity, np.ndarray], np.ndarray]:
+def fph_method(n_internal: int = 256, **parameters: Any) -> Method:
     """FPH as a method for `predict_links`; `parameters` go to the estimator."""
 
-    def scores(train: GraphSimilarity, pairs: np.ndarray) -> np.ndarray:
+    def scores(train: GraphSimilarity, pairs: Ints) -> AnyFloats:
         from arbora.probabilistic import FPH
 
         model = FPH(**{"n_internal": n_internal, "objective": "tsd", **parameters}).fit(train)
@@ -209,7 +219,7 @@ def fph_method(
     return scores
 
 
-def baselines(random_state: Any = None) -> dict[str, Callable[[GraphSimilarity, np.ndarray], np.ndarray]]:
+def baselines(random_state: RandomState = None) -> dict[str, Method]:
     """Adamic-Adar, DeepWalk, degree-corrected block model and variational graph autoencoder."""
     from arbora.probabilistic.deepwalk import deepwalk
     from arbora.tasks.block_model import block_model_scores, fit_block_model

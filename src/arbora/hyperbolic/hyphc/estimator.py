@@ -370,7 +370,8 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _keep(self, outcomes: list[Outcome]) -> None:
         cheapest = min(outcomes, key=lambda outcome: outcome.best.cost)
-        self.tree_, self.embedding_, self.cost_ = cheapest.best
+        self.tree_: Tree = cheapest.best.tree
+        self.embedding_, self.cost_ = cheapest.best.embedding, cheapest.best.cost
         self.history_ = history(cheapest.history)
         self.n_epochs_ = len(self.history_)
         self.init_costs_ = np.array([outcome.best.cost for outcome in outcomes])

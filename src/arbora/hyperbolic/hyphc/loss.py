@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from arbora._base.pytorch import Tensor, torch
 from arbora.hyperbolic.hyphc.circle import circle_loss
 from arbora.hyperbolic.lca import lca_depth
 
