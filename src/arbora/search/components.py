@@ -79,4 +79,4 @@ def _heights(tree: Tree, height_below: Floats, nodes: Ints, joined: Tree, top: T
     base = height[:n_lower].max() or 1.0
     rise = top.height[top.n_leaves :] if top.height is not None else top.sizes[top.n_leaves :].astype(float)
     height[n_lower:] = base * (1 + np.maximum(rise, 0) / (rise.max() or 1.0))
-    return max_to_root(joined.parent, height)
+    return np.asarray(max_to_root(joined.parent, height))

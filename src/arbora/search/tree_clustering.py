@@ -331,7 +331,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _note_features(self, X: Any, given: Input) -> None:
         """Set `n_features_in_` and `feature_names_in_` where there are features; forget those of an earlier fit."""
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
         if given.kind == "vectors":
             validate_data(self, _with_column_names(X, given.values), skip_check_array=True)
 
