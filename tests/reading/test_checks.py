@@ -42,7 +42,7 @@ def test_columns_that_count_rows_and_missing_values_are_named():
     values = np.column_stack([RNG.normal(size=9), np.arange(9), RNG.normal(size=9)])
     values[4, 2] = np.nan
     found = " ".join(warned(values))
-    assert "column 2 only number the rows" in found
+    assert "column 2 only numbers the rows" in found
     assert "1 missing or infinite values in column 3, the first in row 5" in found
 
 

@@ -55,6 +55,14 @@ def _columns(columns: NDArray[np.int64]) -> str:
     return "column" if len(columns) == 1 else "columns"
 
 
+def _subject(data: Dataset, columns: NDArray[np.int64]) -> str:
+    return f"{_columns(columns)} {_names(data, columns)}"
+
+
+def _verb(columns: NDArray[np.int64], verb: str) -> str:
+    return f"{verb}s" if len(columns) == 1 else verb
+
+
 def _counting(values: NDArray[Any], data: Dataset) -> list[str]:
     if len(values) < _FEWEST_ROWS or values.shape[1] < 2:
         return []
@@ -67,7 +75,7 @@ def _counting(values: NDArray[Any], data: Dataset) -> list[str]:
         return []
     columns = np.array(found)
     return [
-        f"{_columns(columns)} {_names(data, columns)} only number the rows, but are used as features. "
+        f"{_subject(data, columns)} only {_verb(columns, 'number')} the rows, but {_verb(columns, 'serve')} as features. "
         "drop= leaves columns out."
     ]
 
@@ -84,8 +92,8 @@ def _ruling(values: NDArray[Any], data: Dataset) -> list[str]:
         if columns is not None:
             share = measure[columns].sum() / measure.sum()
             return [
-                f"{_columns(columns)} {_names(data, columns)} hold {share:.1%} of the {what}, so that the others "
-                "hardly count. scale='standard' or 'robust' gives all the same weight; drop= leaves columns out."
+                f"{_subject(data, columns)} {_verb(columns, 'hold')} {share:.1%} of the {what}, so that the others hardly "
+                "count. scale='standard' or 'robust' gives all the same weight; drop= leaves columns out."
             ]
     return []
 
