@@ -75,8 +75,8 @@ def _counting(values: NDArray[Any], data: Dataset) -> list[str]:
         return []
     columns = np.array(found)
     return [
-        f"{_subject(data, columns)} only {_verb(columns, 'number')} the rows, but {_verb(columns, 'serve')} as features. "
-        "drop= leaves columns out."
+        f"{_subject(data, columns)} only {_verb(columns, 'number')} the rows, but {_verb(columns, 'serve')} as "
+        "features. drop= leaves columns out."
     ]
 
 
@@ -92,8 +92,8 @@ def _ruling(values: NDArray[Any], data: Dataset) -> list[str]:
         if columns is not None:
             share = measure[columns].sum() / measure.sum()
             return [
-                f"{_subject(data, columns)} {_verb(columns, 'hold')} {share:.1%} of the {what}, so that the others hardly "
-                "count. scale='standard' or 'robust' gives all the same weight; drop= leaves columns out."
+                f"{_subject(data, columns)} {_verb(columns, 'hold')} {share:.1%} of the {what}, so that the others "
+                "hardly count. scale='standard' or 'robust' gives all the same weight; drop= leaves columns out."
             ]
     return []
 
