@@ -43,7 +43,8 @@ def test_logits_are_those_of_the_probabilities(model):
 
 
 def test_two_spaces(model):
-    spaces = [BLOBS[:, :3], 100 * BLOBS[:, 3:]]  # units of a space make no difference
+    # units of a space make no difference
+    spaces = [BLOBS[:, :3], 100 * BLOBS[:, 3:]]
     model.fit(spaces)
     assert ab.metrics.clustering_accuracy(CLASSES, model.labels_) > 0.9
     assert model.n_features_in_ == 6
@@ -60,7 +61,8 @@ def test_same_seed_same_labels(model):
     import torch
 
     first = model.fit(BLOBS).labels_
-    torch.manual_seed(123)  # the global generator has no say
+    # the global generator has no say
+    torch.manual_seed(123)
     assert np.array_equal(first, model.fit(BLOBS).labels_)
 
 
@@ -171,7 +173,8 @@ def test_logits_of_a_mixture_are_log_responsibilities(kind):
     mixture = GaussianMixture(4, covariance_type=kind, random_state=0).fit(IRIS)
     logits = from_estimator(mixture, IRIS)
     assert np.allclose(softmax(logits, axis=1), mixture.predict_proba(IRIS), atol=1e-8)
-    far = from_estimator(mixture, IRIS + 1e3)  # responsibilities underflow here, their logarithms do not
+    # responsibilities underflow here, their logarithms do not
+    far = from_estimator(mixture, IRIS + 1e3)
     assert np.isfinite(far).all()
 
 
@@ -260,9 +263,11 @@ def test_expanded_purity_equals_that_of_the_class_tree():
     rng = np.random.default_rng(0)
     tree = ab.L2H(n_bootstraps=0).fit(rng.normal(size=(300, 12))).tree_
     leaf, y = rng.integers(0, 12, 200), rng.integers(0, 5, 200)
-    leaf[leaf == 7] = 3  # a class without points
+    # a class without points
+    leaf[leaf == 7] = 3
     leaf[0], leaf[leaf == 9] = 9, 2
-    leaf[1] = 9  # and one with few
+    # and one with few
+    leaf[1] = 9
     points = expand(tree, leaf)
     assert points.n_leaves == 200
     assert ab.metrics.dendrogram_purity(points, y) == pytest.approx(

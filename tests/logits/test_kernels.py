@@ -83,7 +83,8 @@ def test_reassign_equals_masked_softmax(n, k, seed, dtype):
 @given(st.integers(1, 30), st.integers(1, 40), st.integers(0, 10**6))
 def test_keep_largest_keeps_the_largest_in_order(n, k, seed):
     rng = np.random.default_rng(seed)
-    X = rng.integers(-5, 5, (n, k)).astype(np.float64)  # many ties
+    # many ties
+    X = rng.integers(-5, 5, (n, k)).astype(np.float64)
     m = int(rng.integers(1, k + 1))
     kept, kept_class, tail = np.empty((n, m), np.float32), np.empty((n, m), np.uint16), np.empty(n)
     stream.keep_largest(

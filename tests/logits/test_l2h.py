@@ -68,7 +68,8 @@ def test_probabilities_may_be_zero_everywhere_but_one_class():
 def test_huge_margins_do_not_lose_the_second_class():
     logits = np.zeros((6, 3))
     logits[[0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2]] = 500.0
-    logits[[0, 1], 1] = 20  # class 0 is far more like 1 than 2, though its probability is below any float
+    # class 0 is far more like 1 than 2, though its probability is below any float
+    logits[[0, 1], 1] = 20
     logits[[2, 3], 0] = 20
     assert fit(logits).tree_.to_newick(lengths=False) == "((0,1),2);"
     assert fit(logits.astype(np.float32)).tree_.to_newick(lengths=False) == "((0,1),2);"
@@ -76,7 +77,8 @@ def test_huge_margins_do_not_lose_the_second_class():
 
 def test_an_empty_class_joins_the_class_whose_points_give_it_most_probability():
     logits = clustered_logits(400, 6, 0)
-    extra = logits[:, [2]] - 3.0  # never first, always in the wake of class 2
+    # never first, always in the wake of class 2
+    extra = logits[:, [2]] - 3.0
     with_empty = fit(np.hstack([logits, extra]))
     assert with_empty.class_counts_[6] == 0
     assert with_empty.tree_.parent[6] == with_empty.tree_.parent[2] == 7

@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.types import Floats, Ints
-from arbora.logits._protocol import Assignment, SecondLook
+from arbora.logits._protocol import Assignment, MergeQueries
 from arbora.tree import Tree
 
 
 class RememberingRows:
     """Rows that answer a question about the same group only once, as long as memory allows."""
 
-    def __init__(self, rows: SecondLook, max_memory: int) -> None:
+    def __init__(self, rows: MergeQueries, max_memory: int) -> None:
         self._rows, self._left = rows, max_memory
         self._known: dict[tuple[int, ...], tuple[NDArray[np.int32], Floats]] = {}
         self._affinities: list[tuple[int, Floats]] | None = None
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
-        """As `SecondLook.reassign`."""
+        """As `MergeQueries.reassign`."""
         key = tuple(classes.tolist())
         known = self._known.get(key)
         if known is None:
@@ -38,7 +38,7 @@ class RememberingRows:
         return known
 
     def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
-        """As `SecondLook.affinities`."""
+        """As `MergeQueries.affinities`."""
         if self._affinities is None:
             self._affinities = list(self._rows.affinities(assignment, empty))
         return iter(self._affinities)
@@ -58,8 +58,8 @@ def draw_weights(assignment: Assignment, rng: np.random.Generator) -> Floats:
 
 def resample_trees(
     assignment: Assignment,
-    rows: SecondLook,
-    build: Callable[[SecondLook, Floats], Tree],
+    rows: MergeQueries,
+    build: Callable[[MergeQueries, Floats], Tree],
     n_bootstraps: int,
     rng: np.random.Generator,
     *,

@@ -120,7 +120,8 @@ def _load_short(rows, i, code, row, bits):
     for j in range(row.shape[0]):
         half = np.int32(rows[i, j])
         bits[j] = ((half & np.int32(0x7FFF)) << np.int32(13)) | ((half & np.int32(0x8000)) << np.int32(16))
-        if half & np.int32(0x7C00) == np.int32(0x7C00):  # infinity or NaN keeps being one
+        # infinity or NaN keeps being one
+        if half & np.int32(0x7C00) == np.int32(0x7C00):
             bits[j] = np.int32(0x7F800000)
     decoded = bits.view(np.float32)
     for j in range(row.shape[0]):
@@ -190,7 +191,8 @@ def first_equal(row, value):
     for block in range(0, whole, 32):
         part = row[block : block + 32]
         hits = np.int32(0)
-        for j in range(32):  # counts without leaving, hence vectorized
+        # counts without leaving, hence vectorized
+        for j in range(32):
             hits += np.int32(part[j] == value)
         if hits > 0:
             for j in range(32):
@@ -214,7 +216,8 @@ def total(row):
 @kernel(nogil=True)
 def row_problem(row, mode):
     """OK, or why a decoded row cannot be used."""
-    spread = total(row) * 0  # NaN when any entry is NaN or infinite (no entry is near the type's limit)
+    # NaN when any entry is NaN or infinite (no entry is near the type's limit)
+    spread = total(row) * 0
     if not math.isfinite(spread):
         return NOT_FINITE
     if mode == PROBABILITIES:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.types import Floats
-from arbora.logits._protocol import Aggregation, Assignment, Merges, SecondLook
+from arbora.logits._protocol import Aggregation, Assignment, MergeQueries, Merges
 
 
 class _Groups:
@@ -99,7 +99,7 @@ class _Groups:
         return Merges(pairs, np.array(self.step_score), np.array(self.share))
 
 
-def _absorb_empty_classes(groups: _Groups, rows: SecondLook) -> list[int]:
+def _absorb_empty_classes(groups: _Groups, rows: MergeQueries) -> list[int]:
     """Merge every class without points into the class whose points give it most probability on average.
 
     Nothing is assigned to such a class, so its score is zero and it goes first. Classes that get no probability from
@@ -128,7 +128,7 @@ def _join_unknown_classes(groups: _Groups, unknown: list[int]) -> None:
 
 def merge_classes(
     assignment: Assignment,
-    rows: SecondLook,
+    rows: MergeQueries,
     *,
     aggregation: Aggregation = "sum_of_means",
     merging: str = "lowest",
@@ -141,7 +141,7 @@ def merge_classes(
     ----------
     assignment : Assignment
         First reading of the points.
-    rows : SecondLook
+    rows : MergeQueries
     aggregation : str or callable
         How probabilities become the score of a group.
     weights : float64[n_points], optional
@@ -159,7 +159,7 @@ def merge_classes(
     return groups.finish()
 
 
-def _received(groups: _Groups, rows: SecondLook, node: int, weights: Floats | None) -> Floats:
+def _received(groups: _Groups, rows: MergeQueries, node: int, weights: Floats | None) -> Floats:
     """Total reassigned probability every group receives from the points of one."""
     a = groups.assignment
     # so that a group's points always come in the same order
@@ -175,7 +175,7 @@ def _received(groups: _Groups, rows: SecondLook, node: int, weights: Floats | No
     return groups.relatedness(reassigned, probability)
 
 
-def _merge_lowest(groups: _Groups, rows: SecondLook, weights: Floats | None, stage: Stage) -> None:
+def _merge_lowest(groups: _Groups, rows: MergeQueries, weights: Floats | None, stage: Stage) -> None:
     n_steps = int(groups.active.sum()) - 1
     for step in range(n_steps):
         # the first of equals: the group that exists longest
@@ -190,7 +190,7 @@ def _merge_lowest(groups: _Groups, rows: SecondLook, weights: Floats | None, sta
         stage.update(step + 1)
 
 
-def _merge_all_pairs(groups: _Groups, rows: SecondLook, weights: Floats | None, stage: Stage) -> None:
+def _merge_all_pairs(groups: _Groups, rows: MergeQueries, weights: Floats | None, stage: Stage) -> None:
     """Merge, of all ordered pairs of groups, the one with the highest average reassigned probability."""
     n_nodes = 2 * groups.n_classes - 1
     n_steps = int(groups.active.sum()) - 1

@@ -13,7 +13,7 @@ from arbora._base.types import Floats
 from arbora.logits import _affinity
 from arbora.logits._bootstrap import resample_trees
 from arbora.logits._merge import merge_classes
-from arbora.logits._protocol import Aggregation, Assignment, LogitRows, Merges, SecondLook
+from arbora.logits._protocol import Aggregation, Assignment, LogitRows, MergeQueries, Merges
 from arbora.tree import Tree
 
 
@@ -36,7 +36,7 @@ class Method:
     def merges(
         self,
         assignment: Assignment,
-        rows: SecondLook,
+        rows: MergeQueries,
         weights: Floats | None = None,
         progress: ProgressCallback = silent,
     ) -> Merges:
@@ -77,7 +77,7 @@ class Method:
     ) -> list[Tree]:
         """Trees of the same method for points drawn again within their class."""
 
-        def build(memory: SecondLook, weights: Floats) -> Tree:
+        def build(memory: MergeQueries, weights: Floats) -> Tree:
             return self.tree(assignment, rows, self.merges(assignment, memory, weights), weights)
 
         return resample_trees(

@@ -105,7 +105,7 @@ class Merges:
     share: Floats
 
 
-class SecondLook(Protocol):
+class MergeQueries(Protocol):
     """What one merging of classes asks of the logits."""
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
@@ -120,7 +120,7 @@ class SecondLook(Protocol):
         ...
 
 
-class LogitRows(SecondLook, Protocol):
+class LogitRows(MergeQueries, Protocol):
     """Logits of points, wherever they are."""
 
     @property

@@ -123,7 +123,7 @@ class ArrayRows:
         return Assignment(self.n_classes, assigned, confidence, second, second_confidence)
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
-        """As `SecondLook.reassign`; the points may be any."""
+        """As `MergeQueries.reassign`; the points may be any."""
         penalty = np.zeros(self.n_classes, self.work_dtype)
         penalty[classes] = kernels.EXCLUDED
         reassigned, probability = np.empty(len(points), np.int32), np.empty(len(points))
@@ -137,7 +137,7 @@ class ArrayRows:
         return reassigned, probability
 
     def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
-        """As `SecondLook.affinities`."""
+        """As `MergeQueries.affinities`."""
         for c in np.flatnonzero(assignment.counts).tolist():
             sums = np.zeros(len(empty))
             points = assignment.points_of([c])

@@ -84,28 +84,28 @@ class StreamedRows:
 
     def scan(self, progress: ProgressCallback = silent) -> Assignment:
         """Read every row, keeping its largest entries."""
-        looks: list[Assignment] = []
+        parts: list[Assignment] = []
         kept: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
         n_done, n_kept = 0, self._first_n_kept()
         with Stage(progress, "first pass", self._source.shape[0]) as stage:
             for rows in self._pass():
-                looks.append(rows.scan(first_row=n_done))
+                parts.append(rows.scan(first_row=n_done))
                 kept.append(rows.largest(n_kept))
                 if self._with_class_sums:
-                    self._class_sums += rows.class_sums(looks[-1])
+                    self._class_sums += rows.class_sums(parts[-1])
                 n_done += rows.n_points
                 while n_kept > _KEPT_AT_LEAST and n_done * n_kept * 8 > self._max_memory:
                     n_kept = max(_KEPT_AT_LEAST, n_kept // 2)
-                    kept = [_keep_fewer(*part, n_kept) for part in kept]
+                    kept = [_keep_fewer(*entry, n_kept) for entry in kept]
                 stage.update(n_done)
-        if not looks:
+        if not parts:
             raise ValueError("X must not be empty. It has 0 sample(s): no chunk of logits has a row.")
         self._kept, self._kept_class, self._tail = (
-            np.concatenate([part[k] for part in kept]) for k in range(3)
+            np.concatenate([entry[k] for entry in kept]) for k in range(3)
         )
         fields = ("assigned", "confidence", "second", "second_confidence")
         return Assignment(
-            self._n_classes, *(np.concatenate([getattr(look, name) for look in looks]) for name in fields)
+            self._n_classes, *(np.concatenate([getattr(part, name) for part in parts]) for name in fields)
         )
 
     def _first_n_kept(self) -> int:
@@ -118,7 +118,7 @@ class StreamedRows:
     # ---- answers for the merging ---------------------------------------------------------------------
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
-        """As `SecondLook.reassign`: exact for groups of the second pass, otherwise estimated."""
+        """As `MergeQueries.reassign`: exact for groups of the second pass, otherwise estimated."""
         known = self._known.get(tuple(classes.tolist()))
         if known is not None:
             return known
@@ -133,7 +133,7 @@ class StreamedRows:
         return reassigned, probability
 
     def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
-        """As `SecondLook.affinities`; from what was kept until the second pass has summed them."""
+        """As `MergeQueries.affinities`; from what was kept until the second pass has summed them."""
         sums = self._exact_affinity
         if sums is None:
             sums = self._kept_affinity(assignment, empty)

@@ -49,10 +49,12 @@ def keep_largest(
         for node in range(m // 2 - 1, -1, -1):
             _sift_down(values, classes, node, m)
         for j in range(m, n_classes):
-            if row[j] > values[0]:  # an equal but later entry sinks below
+            # an equal but later entry sinks below
+            if row[j] > values[0]:
                 values[0], classes[0] = row[j], j
                 _sift_down(values, classes, 0, m)
-        for end in range(m - 1, 0, -1):  # heap sort: least to the back, so the largest ends up first
+        # heap sort: least to the back, so the largest ends up first
+        for end in range(m - 1, 0, -1):
             values[0], values[end] = values[end], values[0]
             classes[0], classes[end] = classes[end], classes[0]
             _sift_down(values, classes, 0, end)
