@@ -132,6 +132,9 @@ def test_drilling_goes_from_level_to_level_with_a_trail_back(driver, documents):
         "return [...document.querySelectorAll('.trail li')].map((step) => step.textContent)"
     )
     assert names[1:] == [tree.label(first), tree.label(explorer(driver, "e.selected"))]
+    explorer(driver, f"await e.cutting.drill({leaf_slot})")
+    assert not explorer(driver, "e.cutting.folds")
+    explorer(driver, "e.cutting.setFolds(true)")
     driver.find_element("css selector", ".trail li button").click()
     wait_for(driver, "document.querySelector('.trail').hidden")
 

@@ -16,6 +16,7 @@ from arbora.view.values import Values, read_values
 
 ColumnKind = Literal["category", "number", "time", "duration", "text"]
 MISSING = 65535
+HISTOGRAM_BINS = 24
 _MAX_CATEGORIES = 4096
 _MAX_CODES = 40
 _MOST_TEXT = 500
@@ -116,7 +117,17 @@ class Column:
         if len(known) == 0:
             return {"known": 0}
         least, mean, greatest = float(known.min()), float(known.mean()), float(known.max())
-        return {"known": len(known), "mean": mean, "least": least, "most": greatest}
+        found = {"known": len(known), "mean": mean, "least": least, "most": greatest}
+        return found | ({"bins": self._histogram(known)} if size > 1 else {})
+
+    def _histogram(self, known: NDArray[np.float64]) -> list[int]:
+        """Values along the color scale, in equal steps; those beyond its ends count for the ends."""
+        low, high = self.range
+        if high <= low:
+            return []
+        step = np.floor((known - low) / (high - low) * HISTOGRAM_BINS).clip(0, HISTOGRAM_BINS - 1)
+        counts: list[int] = np.bincount(step.astype(np.int64), minlength=HISTOGRAM_BINS).tolist()
+        return counts
 
     def facts(self) -> dict[str, Any]:
         """What the page must know about the column."""

@@ -81,7 +81,20 @@ function classMix(column, summary, card, app) {
 function scaleSummary(column, summary, card) {
   if (!summary.known) return null;
   const range = summary.least === summary.most ? "" : ` (${valueText(column, summary.least)} to ${valueText(column, summary.most)})`;
-  return el("div", { class: "mix", "data-column": column.name }, el("h3", {}, column.name), el("p", { class: "mean" }, `Mean ${valueText(column, summary.mean)}${range}`), missingNote(summary, card));
+  return el("div", { class: "mix", "data-column": column.name }, el("h3", {}, column.name), el("p", { class: "mean" }, `Mean ${valueText(column, summary.mean)}${range}`), histogram(column, summary.bins), missingNote(summary, card));
+}
+
+// How the values lie along the scale: for dates, when; the ends are those of the whole tree's scale.
+function histogram(column, bins) {
+  if (!bins || !bins.length) return null;
+  const most = Math.max(...bins, 1);
+  const bars = bins.map((count) => {
+    const bar = el("span", { title: short(count) });
+    bar.style.height = `${count ? Math.max((100 * count) / most, 6) : 0}%`;
+    return bar;
+  });
+  return el("div", { class: "histogram" }, el("div", { class: "bins", "aria-hidden": "true" }, ...bars),
+    el("div", { class: "ends" }, ...column.range.map((value) => el("span", {}, valueText(column, value)))));
 }
 
 // ---- exemplars, words, path ---------------------------------------------------------------------------

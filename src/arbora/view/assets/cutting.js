@@ -101,6 +101,8 @@ export class Cutting {
     if (store.id[target] === this.focus || target === 0) {
       const next = this.nextLevel();
       if (next) await this.set(next, false);
+      // below the last level come the leaves
+      else this.unfold();
       target = next ? this.clusterSlot(slot) : slot;
     }
     return this.open(store.id[target]);

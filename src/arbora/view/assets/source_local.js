@@ -7,6 +7,7 @@ const TITLE_WORDS = 3;
 const PATH_ON_CARD = 40;
 const CHILDREN_ON_CARD = 50;
 const EXEMPLARS_ON_CARD = 12;
+const HISTOGRAM_BINS = 24;
 
 export class LocalSource {
   constructor({ facts, arrays }) {
@@ -192,7 +193,19 @@ export class LocalSource {
       least = Math.min(least, value);
       most = Math.max(most, value);
     }
-    return known ? { known, mean: sum / known, least, most } : { known };
+    if (!known) return { known };
+    const summary = { known, mean: sum / known, least, most };
+    return to - from > 1 ? { ...summary, bins: this.histogram(values, from, to, column.range) } : summary;
+  }
+
+  // Values along the color scale, in equal steps; those beyond its ends count for the ends.
+  histogram(values, from, to, [low, high]) {
+    if (high <= low) return [];
+    const bins = new Array(HISTOGRAM_BINS).fill(0);
+    for (let at = from; at < to; at++) {
+      if (!Number.isNaN(values[at])) bins[Math.min(Math.max(Math.floor(((values[at] - low) / (high - low)) * HISTOGRAM_BINS), 0), HISTOGRAM_BINS - 1)]++;
+    }
+    return bins;
   }
 
   classCounts(codes, from, to, nClasses) {
