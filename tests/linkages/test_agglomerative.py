@@ -1,6 +1,8 @@
 """`ab.linkage` against SciPy, and what it refuses."""
 
 import _thread
+import subprocess
+import sys
 import threading
 import time
 
@@ -92,6 +94,23 @@ def test_distances_that_would_not_fit_are_refused_beforehand(monkeypatch):
     with pytest.raises(MemoryError):
         ab.linkage(ab.similarity.cosine(X), "ward")
     assert ab.linkage(X, "ward").n_leaves == 200  # works on the vectors, without distances
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory in kilobytes")
+def test_the_peak_of_memory_is_what_is_checked_for():
+    code = """
+import resource
+import numpy as np
+import arbora as ab
+X = np.random.default_rng(0).normal(size=(4000, 3))
+ab.linkage(X[:50])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+ab.linkage(X)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) * 1024 / (8 * 4000 * 3999 / 2))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(run.stdout) < 1.2
 
 
 @pytest.mark.parametrize("method", METHODS)

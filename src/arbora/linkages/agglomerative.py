@@ -33,8 +33,8 @@ _EUCLIDEAN_ONLY = ("centroid", "median", "ward")
 _PROPORTIONAL = ("euclidean", "cityblock", "chebyshev", "minkowski")
 # exponents of values whose squares and sums neither overflow nor vanish
 _SAFE_EXPONENT = 400
-# distances and fastcluster's copy of them
-_BYTES_PER_PAIR = 16
+# float64, written over by fastcluster
+_BYTES_PER_PAIR = 8
 _INSTEAD = (
     "Use arbora.cluster(X) or arbora.linkage(arbora.similarity.knn(X)), which need memory proportional to n; "
     "for vectors also method='ward' or 'single'."
@@ -72,8 +72,8 @@ def linkage(data: Any, method: Method = "average", *, metric: str | None = None,
     Raises
     ------
     TooLargeError
-        When the n (n - 1) / 2 distances would not fit into memory, twice. Vectors with method "single",
-        "centroid", "median" or "ward" need none.
+        When the n (n - 1) / 2 distances would not fit into memory. Vectors with method "single", "centroid",
+        "median" or "ward" need none.
 
     Notes
     -----
@@ -206,8 +206,19 @@ def _from_distances(condensed: Floats, method: Method, exponent: int = 0) -> Tre
     import fastcluster
 
     condensed, own = _scaled(condensed)
-    merges = in_background(lambda: fastcluster.linkage(condensed, method, preserve_input=False))
+    given = _GivenAway(condensed)
+    merges = in_background(lambda: fastcluster.linkage(given, method, preserve_input=False))
     return _tree(merges, exponent + own)
+
+
+class _GivenAway:
+    """An array that NumPy may take as it is: fastcluster copies what it is handed, which would double the memory."""
+
+    def __init__(self, values: Floats) -> None:
+        self._values = values
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Floats:
+        return self._values
 
 
 def _scaled(values: Floats) -> tuple[Floats, int]:
@@ -240,7 +251,7 @@ def _refuse_matrix_of_distances(n: int) -> None:
 
 def _refuse_too_many(data: Any) -> None:
     """The same for distances given; what they are is checked later."""
-    shape = getattr(data, "shape", ())
+    shape: tuple[int, ...] = getattr(data, "shape", ())
     if len(shape) == 2 and shape[0] == shape[1]:
         _refuse_matrix_of_distances(shape[0])
 
