@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
 
+import arbora as ab
 from arbora.search.scaling import SCALES, choose, effective_columns, fit_scaling
 
 
@@ -75,3 +76,37 @@ def test_no_choice_depends_on_the_unit_of_all_columns_or_the_order_of_rows():
     for X in (load_iris().data, load_wine().data, load_digits().data[:300]):
         shuffled = X[np.random.default_rng(0).permutation(len(X))]
         assert choose(X * 1000)[:2] == choose(X)[:2] == choose(shuffled)[:2]
+
+
+def test_a_table_with_one_large_column_is_clustered_by_the_others_too():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 60)
+    X = rng.normal(size=(180, 6)) + 4 * rng.normal(size=(3, 6))[y]
+    X[:, 0] = rng.normal(size=180) * 1e5
+    tree = ab.cluster(X, metric="auto", random_state=0)
+    assert (
+        ab.metrics.dendrogram_purity(tree, y)
+        > ab.metrics.dendrogram_purity(ab.cluster(X, metric="euclidean", scale="none", random_state=0), y)
+        + 0.2
+    )
+
+
+def test_new_points_are_scaled_as_the_old_ones_and_a_saved_model_remembers_how(tmp_path):
+    X = load_wine().data
+    model = ab.TreeClustering(3, random_state=0).fit(X[::2])
+    assert "standard" in model.report_.choices["metric"]
+    scaler = StandardScaler().fit(X[::2])
+    plain = ab.TreeClustering(3, metric="euclidean", random_state=0).fit(scaler.transform(X[::2]))
+    assert (plain.labels_ == model.labels_).all()
+    expected = plain.predict(scaler.transform(X[1::2]))
+    assert (model.predict(X[1::2]) == expected).all()
+    model.save(tmp_path / "model.npz")
+    assert (ab.TreeClustering.load(tmp_path / "model.npz").predict(X[1::2]) == expected).all()
+    assert model.partial_fit(X[1::2]).tree_.n_leaves == len(X)
+
+
+def test_what_cannot_be_scaled_is_refused():
+    with pytest.raises(ValueError, match="scale must be one of"):
+        ab.cluster(load_iris().data, scale="large")
+    with pytest.raises(ValueError, match="needs dense vectors"):
+        ab.cluster(sp.random(50, 40, density=0.2, format="csr", rng=0), scale="standard")

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import scipy.sparse as sp
+
 from arbora._base.params import check_choice, check_seconds, check_switch, check_whole
 from arbora._base.progress import Bar, ProgressCallback, Stage, both, check_progress, silent
 from arbora._base.random import with_words_for_seed
@@ -24,6 +26,7 @@ from arbora.search.inputs import (
     Direction,
     Input,
     Metric,
+    SettledMetric,
     SimilarityKind,
     compare,
     read_input,
@@ -31,6 +34,7 @@ from arbora.search.inputs import (
 from arbora.search.multilevel import LEVELS
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport, report_on
+from arbora.search.scaling import SCALES, Scale, Scaling, choose, fit_scaling
 from arbora.similarity import Similarity, are_few
 from arbora.tree import Tree
 
@@ -43,9 +47,10 @@ _MAX_SWEEPS = 100
 
 def cluster(
     data: Any,
-    metric: Metric = "cosine",
+    metric: Metric = "auto",
     similarity: SimilarityKind = "auto",
     *,
+    scale: Scale = "auto",
     n_neighbors: int = N_NEIGHBORS,
     directed: Direction | None = None,
     n_perturbations: int | None = None,
@@ -69,13 +74,17 @@ def cluster(
         Rows are points. A square symmetric sparse matrix, a networkx graph or a tuple is a graph. A square
         symmetric array is refused: pass ``arbora.similarity.dense(W)``. The index of a pandas frame and the nodes
         of a networkx graph become the names of the leaves.
-    metric : {"cosine", "euclidean", "precomputed"}
-        How vectors are compared; "precomputed" where `data` are distances, a square matrix or SciPy's condensed
-        form.
+    metric : {"auto", "cosine", "euclidean", "precomputed"}
+        How vectors are compared. "auto" sees what suits them (`arbora.search.scaling`): the cosine for embeddings,
+        pixels and sparse rows, distances for tables and principal components. "precomputed" where `data` are
+        distances, a square matrix or SciPy's condensed form.
     similarity : {"auto", "knn", "cosine"}
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
         compares all pairs of up to two points per neighbor, and refuses what may not be vectors:
         rows of probabilities, which `arbora.L2H` is for, and square matrices.
+    scale : {"auto", "standard", "robust", "rank", "none"}
+        What is done with the columns of vectors first. "auto", together with ``metric="auto"``, standardizes a table
+        of unlike units and takes the ranks of heavy-tailed columns; with a metric of yours nothing is done.
     n_neighbors : int
         Neighbors of each point in the graph.
     directed : {"sum", "max", "mean"}, optional
@@ -116,6 +125,7 @@ def cluster(
     options = Options(
         metric,
         similarity,
+        scale,
         n_neighbors,
         directed,
         n_perturbations,
@@ -137,8 +147,9 @@ def cluster(
 class Options:
     """The parameters that `cluster` and `TreeClustering` share, as the user gave them."""
 
-    metric: Metric = "cosine"
+    metric: Metric = "auto"
     similarity: SimilarityKind = "auto"
+    scale: Scale = "auto"
     n_neighbors: int = N_NEIGHBORS
     directed: Direction | None = None
     n_perturbations: int | None = None
@@ -152,8 +163,9 @@ class Options:
         """Refuse what is wrong before any work begins."""
         check_choice(self.metric, "metric", METRICS)
         check_choice(self.similarity, "similarity", SIMILARITY_KINDS)
+        check_choice(self.scale, "scale", SCALES)
         check_choice(self.directed, "directed", (None, *DIRECTIONS))
-        if self.similarity == "cosine" and self.metric != "cosine":
+        if self.similarity == "cosine" and self.metric not in ("auto", "cosine"):
             raise ValueError(
                 f'similarity="cosine" compares by the cosine. Use similarity="knn" for metric={self.metric!r}.'
             )
@@ -175,18 +187,51 @@ class Options:
         """Whether all pairs are compared because among a few points being the nearest says little."""
         return self.similarity == "auto" and are_few(n_points, self.n_neighbors)
 
-    def choices(self, given: Input, compared: Similarity) -> dict[str, str]:
+    def settle(self, given: Input) -> Settled:
+        """The metric and the scaled vectors, where they were left to us."""
+        metric: SettledMetric = "cosine" if self.metric == "auto" else self.metric
+        if given.kind != "vectors" or self.similarity == "cosine":
+            return Settled(given, metric)
+        scale, reason = ("none" if self.scale == "auto" else self.scale), ""
+        if self.metric == "auto":
+            choice = choose(given.values)
+            metric, reason = choice.metric, choice.reason
+            scale = choice.scale if self.scale == "auto" else self.scale
+            # scaled columns have no direction that means anything
+            metric = "euclidean" if scale != "none" else metric
+        if scale != "none" and sp.issparse(given.values):
+            raise ValueError(
+                f"scale={scale!r} needs dense vectors: centered columns are not sparse. Use scale='none'."
+            )
+        scaling = fit_scaling(scale, given.values) if scale != "none" else None
+        if scaling is not None:
+            given = given._replace(values=scaling.apply(given.values))
+        return Settled(given, metric, scaling, reason)
+
+    def choices(self, settled: Settled, compared: Similarity) -> dict[str, str]:
         """What was chosen and why, for each parameter that was left to us."""
         n_points = compared.n_points
-        chosen = {}
+        given, chosen = settled.given, {}
+        if settled.reason:
+            scale = "none" if settled.scaling is None else settled.scaling.kind
+            chosen["metric"] = f"{settled.metric}, scale {scale} ({settled.reason})"
         is_compared = given.kind in ("vectors", "distances") and self.similarity == "auto"
         if is_compared and self.compares_all_pairs_of(n_points):
-            chosen["similarity"] = f"all pairs, metric {self.metric} ({n_points} points are few)"
+            chosen["similarity"] = f"all pairs, metric {settled.metric} ({n_points} points are few)"
         elif is_compared:
-            chosen["similarity"] = f"knn, metric {self.metric} ({given.description} were given)"
+            chosen["similarity"] = f"knn, metric {settled.metric} ({given.description} were given)"
         if self.n_perturbations is None:
             chosen["n_perturbations"] = f"{self.perturbations_for(n_points)} (suits {n_points:,} points)"
         return chosen
+
+
+class Settled(NamedTuple):
+    """Data ready to be compared, and how."""
+
+    given: Input
+    metric: SettledMetric
+    scaling: Scaling | None = None
+    reason: str = ""
 
 
 class Built(NamedTuple):
@@ -195,6 +240,8 @@ class Built(NamedTuple):
     tree: Tree
     similarity: Similarity
     report: ClusterReport
+    metric: SettledMetric = "cosine"
+    scaling: Scaling | None = None
 
 
 def build(given: Input, options: Options, progress: ProgressCallback = silent) -> Built:
@@ -203,9 +250,10 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
     seconds: dict[str, float] = {}
     n_threads = count_threads(options.n_jobs)
     with Timed(seconds, "similarity", heard) as stage:
+        settled = options.settle(given)
         compared = compare(
-            given,
-            metric=options.metric,
+            settled.given,
+            metric=settled.metric,
             similarity=options.similarity,
             n_neighbors=options.n_neighbors,
             n_jobs=n_threads,
@@ -219,8 +267,8 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
         tree = _refined(first, compared, options, stage.update)
     with Timed(seconds, "components", heard):
         tree = join_components(tree, compared)
-    report = report_on(given.description, first, tree, compared, seconds, options.choices(given, compared))
-    return Built(tree, compared, report)
+    report = report_on(given.description, first, tree, compared, seconds, options.choices(settled, compared))
+    return Built(tree, compared, report, settled.metric, settled.scaling)
 
 
 def _refined(first: Tree, compared: Similarity, options: Options, update: Callable[[float], None]) -> Tree:

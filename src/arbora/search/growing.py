@@ -43,7 +43,7 @@ def grow(built: Built, rows: Any, names: list[str] | None, options: Options) -> 
     n_new = compared.n_points - built.tree.n_leaves
     words = f"{n_new:,} points added to {built.tree.n_leaves:,}"
     report = report_on(words, tree, tree, compared, seconds, {})
-    return Built(tree, compared, replace(report, choices=built.report.choices))
+    return Built(tree, compared, replace(report, choices=built.report.choices), built.metric, built.scaling)
 
 
 def all_vectors(similarity: Similarity, rows: Any, names: list[str] | None) -> Input:

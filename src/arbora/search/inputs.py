@@ -18,11 +18,12 @@ from arbora._base.types import RandomState
 from arbora.similarity import Similarity, all_pairs, are_few, cosine, graph, knn
 from arbora.similarity.protocol import is_similarity
 
-Metric: TypeAlias = Literal["cosine", "euclidean", "precomputed"]
+Metric: TypeAlias = Literal["auto", "cosine", "euclidean", "precomputed"]
+SettledMetric: TypeAlias = Literal["cosine", "euclidean", "precomputed"]
 SimilarityKind: TypeAlias = Literal["auto", "knn", "cosine"]
 Direction: TypeAlias = Literal["sum", "max", "mean"]
 
-METRICS = ("cosine", "euclidean", "precomputed")
+METRICS = ("auto", "cosine", "euclidean", "precomputed")
 SIMILARITY_KINDS = ("auto", "knn", "cosine")
 DIRECTIONS = ("sum", "max", "mean")
 # Rows by which class probabilities are recognized.
@@ -44,7 +45,7 @@ def read_input(
     similarity: SimilarityKind = "auto",
     directed: Direction | None = None,
     *,
-    metric: Metric = "cosine",
+    metric: Metric = "auto",
     argument: str = "data",
 ) -> Input:
     """What was given, checked; nothing of the caller's is changed."""
@@ -83,7 +84,7 @@ def _read_dataset(
 def compare(
     given: Input,
     *,
-    metric: Metric,
+    metric: SettledMetric,
     similarity: SimilarityKind,
     n_neighbors: int,
     n_jobs: int,

@@ -7,6 +7,7 @@ tails (incomes, concentrations, counts over orders of magnitude) are replaced by
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -59,6 +60,16 @@ class Scaling(NamedTuple):
         else:
             scaled = _ranks(np.asarray(rows, dtype=np.float64), self.quantiles)
         return np.ascontiguousarray(scaled, dtype=rows.dtype)
+
+    def arrays(self) -> dict[str, Floats]:
+        """What a file keeps."""
+        kept = {"center": self.center, "spread": self.spread}
+        return kept if self.quantiles is None else kept | {"quantiles": self.quantiles}
+
+    @classmethod
+    def from_arrays(cls, kind: str, arrays: Mapping[str, Any]) -> Scaling:
+        """From what `arrays` gave."""
+        return cls(kind, arrays["center"], arrays["spread"], arrays.get("quantiles"))
 
 
 def choose(rows: Any) -> Choice:

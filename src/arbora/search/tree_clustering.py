@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,11 +20,20 @@ from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
 from arbora.search.cluster import N_NEIGHBORS, Built, Options, build
 from arbora.search.flat import flat_clusters
 from arbora.search.growing import all_vectors, grow
-from arbora.search.inputs import Direction, Input, Metric, SimilarityKind, new_rows, read_input
+from arbora.search.inputs import (
+    Direction,
+    Input,
+    Metric,
+    SettledMetric,
+    SimilarityKind,
+    new_rows,
+    read_input,
+)
 from arbora.search.model_file import read_model, write_model
 from arbora.search.predict import Placement, place, predict
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport
+from arbora.search.scaling import Scale, Scaling
 from arbora.similarity import Similarity
 from arbora.tree import Tree
 
@@ -40,12 +51,15 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int
         Clusters of `labels_` and, unless it is asked for another number, of `predict`.
-    metric : {"cosine", "euclidean", "precomputed"}
-        How vectors are compared; "precomputed" where X holds distances, a square matrix or SciPy's condensed form.
+    metric : {"auto", "cosine", "euclidean", "precomputed"}
+        How vectors are compared; "auto" sees what suits them, and `report_` says why. "precomputed" where X are
+        distances, a square matrix or SciPy's condensed form.
     similarity : {"auto", "knn", "cosine"}
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
         compares all pairs of up to two points per neighbor, and refuses what may not be vectors:
         rows of probabilities, which `arbora.L2H` is for, and square matrices.
+    scale : {"auto", "standard", "robust", "rank", "none"}
+        What is done with the columns of vectors first, those of new points included; as in `arbora.cluster`.
     n_neighbors : int
         Neighbors of each point in the graph.
     directed : {"sum", "max", "mean"}, optional
@@ -98,8 +112,9 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self,
         n_clusters: int = 2,
         *,
-        metric: Metric = "cosine",
+        metric: Metric = "auto",
         similarity: SimilarityKind = "auto",
+        scale: Scale = "auto",
         n_neighbors: int = N_NEIGHBORS,
         directed: Direction | None = None,
         n_perturbations: int | None = None,
@@ -112,6 +127,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.metric = metric
         self.similarity = similarity
+        self.scale = scale
         self.n_neighbors = n_neighbors
         self.directed = directed
         self.n_perturbations = n_perturbations
@@ -126,6 +142,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     similarity_: Similarity
     report_: ClusterReport
     _fitted_on: str
+    _metric: SettledMetric
+    _scaling: Scaling | None
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> TreeClustering:
@@ -169,10 +187,11 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return self.fit(X)
         options = self._options()
         rows, names = self._new_rows(X), row_names(X)
-        built = Built(self.tree_, self.similarity_, self.report_)
+        built = Built(self.tree_, self.similarity_, self.report_, self._metric, self._scaling)
         if self._fitted_on == "vectors" and options.compares_all_pairs_of(self.tree_.n_leaves):
             # so few points say little of many: a fit on all of them
-            return self._fit_input(all_vectors(built.similarity, rows, names), options)
+            settled = replace(options, metric=self._metric, scale="none")
+            return self._fit_input(all_vectors(built.similarity, rows, names), settled, self._scaling)
         return self._with_built(grow(built, rows, names, options))
 
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
@@ -296,10 +315,12 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_input(self, given: Input, options: Options) -> TreeClustering:
+    def _fit_input(self, given: Input, options: Options, scaling: Scaling | None = None) -> TreeClustering:
+        """Build on data as they are, or on vectors that were scaled before."""
         check_n_clusters(self.n_clusters, given.n_points)
         with FitProgress(self, _N_STAGES, unit="stage") as progress:
-            return self._with_built(build(given, options, _by_stages(progress)))
+            built = build(given, options, _by_stages(progress))
+        return self._with_built(built if scaling is None else built._replace(scaling=scaling))
 
     def _labels_at(self, n_clusters: int | None) -> Ints:
         """Clusters of the points: those of the fit, or as many as asked for."""
@@ -309,6 +330,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _with_built(self, built: Built) -> TreeClustering:
         self.similarity_, self.report_ = built.similarity, built.report
+        self._metric, self._scaling = built.metric, built.scaling
         self._with_tree(built.tree)
         if self.verbose:
             print(self.report_, file=sys.stderr)
@@ -340,7 +362,9 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         rows = new_rows(X)
         if self._fitted_on == "vectors":
             validate_data(self, _with_column_names(X, rows), reset=False, skip_check_array=True)
-        return rows
+        if self._scaling is None:
+            return rows
+        return self._scaling.apply(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def _with_column_names(X: Any, rows: Any) -> Any:
