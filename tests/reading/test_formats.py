@@ -191,6 +191,7 @@ def test_h5ad_offers_x_layers_obsm_and_obsp(cells):
     assert data.names == NAMES
     assert data.y.tolist() == [*SPECIES[:4], None]
     assert data.metadata["n_genes"].tolist() == [3, 1, 4, 1, 5]
+    assert np.array_equal(data.points, E[:, :2])
     assert np.array_equal(ab.read(cells, use="X").values.toarray(), X)
     assert np.array_equal(ab.read(cells, use="layers:counts").values, 10 * X)
     assert ab.read(cells, use="obsm:X_umap").values.shape == (5, 2)

@@ -46,6 +46,8 @@ def page_content(tree: Tree, data: Dataset | None) -> dict[str, Any]:
         content["names"] = data.names
     if data.texts is not None:
         content["texts"] = data.texts
+    if data.points is not None:
+        content["points"] = data.points
     if data.kind == "vectors" and not sp.issparse(data.values) and data.values.shape[1] <= _MOST_FEATURES:
         content["features"] = np.asarray(data.values, dtype=np.float64)
     return content

@@ -42,6 +42,8 @@ class Dataset:
         One per point, empty where it is missing.
     metadata : dict of ndarray
         The other columns by name: numbers, texts, dates.
+    points : ndarray of shape (n_points, 2) or None
+        Where to draw each point in a scatter plot, such as the UMAP of cells.
     roles : dict of str
         What was taken for what, in words.
     notes, warnings : tuple of str
@@ -67,6 +69,7 @@ class Dataset:
     label_name: str | None = None
     texts: list[str] | None = None
     metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    points: NDArray[Any] | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -125,6 +128,7 @@ class Dataset:
             y=None if self.y is None else self.y[index],
             texts=None if self.texts is None else [self.texts[k] for k in index],
             metadata={name: column[index] for name, column in self.metadata.items()},
+            points=None if self.points is None else self.points[index],
         )
 
     def facts(self) -> dict[str, Any]:

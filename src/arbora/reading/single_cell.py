@@ -20,6 +20,9 @@ from arbora.reading.graphs import graph_of_adjacency
 from arbora.reading.options import ReadOptions
 from arbora.reading.roles import classes_of, listed, matching
 
+# Coordinates that single-cell work draws cells by.
+_DRAWN = ("X_umap", "X_tsne", "X_draw_graph_fa")
+
 
 def read_h5ad(contents: Contents, options: ReadOptions) -> Dataset:
     """Rows are cells. `use` chooses what of them: X, layers:NAME, obsm:NAME or obsp:NAME."""
@@ -98,6 +101,9 @@ def _of_obs(cells: Any, name: str, options: ReadOptions) -> dict[str, Any]:
             )
         names = columns.pop(options.name_column).words()
         roles["names"] = f"obs[{options.name_column!r}]"
+    drawn = next((key for key in _DRAWN if key in cells.obsm and cells.obsm[key].shape[1] >= 2), None)
+    if drawn is not None:
+        roles["scatter"] = f"obsm[{drawn!r}]"
     kept: dict[str, Column] = {k: c for k, c in columns.items() if c.kind in ("number", "text", "date")}
     if kept:
         roles["metadata"] = f"obs: {listed(kept)}"
@@ -105,6 +111,7 @@ def _of_obs(cells: Any, name: str, options: ReadOptions) -> dict[str, Any]:
         "y": y,
         "label_name": options.label_column,
         "names": names,
+        "points": None if drawn is None else np.asarray(cells.obsm[drawn], dtype=np.float64)[:, :2],
         "metadata": {key: column.values for key, column in kept.items()},
         "roles": roles,
     }
