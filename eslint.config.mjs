@@ -1,6 +1,6 @@
 // Rules for the explorer's scripts; `make lint` runs them where npm is installed.
 const browser = [
-  "Blob", "DecompressionStream", "ResizeObserver", "Response", "TextDecoder", "URL", "URLSearchParams", "addEventListener", "atob",
+  "AbortController", "Blob", "DecompressionStream", "ResizeObserver", "Response", "TextDecoder", "URL", "URLSearchParams", "addEventListener", "atob",
   "clearTimeout", "confirm", "document", "fetch", "getComputedStyle", "history", "location", "matchMedia", "navigator", "performance",
   "requestAnimationFrame", "setTimeout", "window",
 ];
