@@ -48,10 +48,7 @@ TRAINED = ("GHHC", "HypHC", "FPH", "TURTLE", "TEMI")
 NOT_YET = {
     (kept, name)
     for kept, names in {
-        "the_index_of_a_frame_names_the_leaves": ("OnlineTree",),
-        "predict_answers_at_any_number_of_clusters": ("OnlineTree",),
         "parameters_and_fitted_attributes_are_documented": ("TURTLE", "TEMI"),
-        "a_wrong_seed_is_refused_in_words": ("OnlineTree",),
     }.items()
     for name in names
 }

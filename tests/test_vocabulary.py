@@ -33,7 +33,6 @@ PACKAGES = (
 
 NOT_YET = {
     "nn",
-    "search",
 }
 
 INSTEAD_OF = {

@@ -1,28 +1,37 @@
+import signal
+import time
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
 import arbora as ab
-from arbora.errors import FormatError
+from arbora._base.files import read_archive, write_archive
+from arbora.errors import FormatError, Interrupted
+from arbora.search import online
+from arbora.search.online_store import Store
 
 
 def stream(n=200, seed=0):
     return np.random.default_rng(seed).normal(size=(n, 5))
 
 
-def assert_state_is_fresh(model, X):
-    """The cached sizes, crosses and sums equal those computed from the tree."""
-    tree = model.tree_
+def assert_store_is_fresh(model, X):
+    """The cached sizes, crosses, sums and the root equal those computed from the tree."""
+    store, tree = model._store, model._store.tree()
     similarity = ab.similarity.cosine(X)
-    state = model._state
-    used = np.setdiff1d(np.arange(model._capacity, len(state.nodes)), state.free[: state.numbers[0]])
-    np.testing.assert_allclose(
-        np.sort(state.nodes["cross"][used]), np.sort(similarity.cross(tree)), atol=1e-8
-    )
-    np.testing.assert_array_equal(np.sort(state.nodes["size"][used]), np.sort(tree.sizes[tree.n_leaves :]))
-    np.testing.assert_allclose(
-        np.sort(model._gap[used]), np.sort(gaps_by_definition(tree, similarity)), atol=1e-8
-    )
+    used = np.flatnonzero(store.used_nodes())
+    inner = used[used >= store.capacity]
+    nodes = store.state.nodes
+    np.testing.assert_allclose(np.sort(nodes["cross"][inner]), np.sort(similarity.cross(tree)), atol=1e-8)
+    np.testing.assert_array_equal(np.sort(nodes["size"][inner]), np.sort(tree.sizes[tree.n_leaves :]))
+    expected = gaps_by_definition(tree, similarity)
+    np.testing.assert_allclose(np.sort(store.gap[inner]), np.sort(expected), atol=1e-7)
+    assert nodes["parent"][store.root[0]] == -1 and store.present.sum() == tree.n_leaves
+    if len(inner):
+        assert nodes["size"][store.root[0]] == tree.n_leaves
+        np.testing.assert_allclose(store.sums[store.root[0]], similarity.features.sum(axis=0), atol=1e-8)
 
 
 def gaps_by_definition(tree, similarity):
@@ -40,78 +49,210 @@ def test_batches_grow_the_tree_past_its_first_capacity_and_caches_stay_exact():
     for first in range(0, 2500, 700):
         model.partial_fit(X[first : first + 700])
     assert model.tree_.n_leaves == 2500 and model.tree_.is_binary
-    assert_state_is_fresh(model, X)
+    assert_store_is_fresh(model, X)
 
 
 def test_online_tree_is_near_the_refined_cost_and_refine_closes_the_gap():
     X = stream(400)
     similarity = ab.similarity.cosine(X)
     model = ab.OnlineTree(random_state=0).fit(X)
-    online = ab.metrics.dasgupta_cost(model.tree_, similarity)
+    online_cost = ab.metrics.dasgupta_cost(model.tree_, similarity)
     best = ab.metrics.dasgupta_cost(ab.refine(model.tree_, similarity), similarity)
     touched = ab.metrics.dasgupta_cost(model.refine().tree_, similarity)
-    assert best <= touched * (1 + 1e-3) and touched <= online and online <= best * 1.02
-    assert_state_is_fresh(model, X)
+    assert best <= touched * (1 + 1e-3) and touched <= online_cost and online_cost <= best * 1.02
+    assert_store_is_fresh(model, X)
 
 
 def test_insert_and_remove_keep_the_tree_whole():
     X = stream(60)
     model = ab.OnlineTree(shuffle=False).partial_fit(X[:50])
     assert model.insert(X[50]) == 50
-    for point in (0, 50, 17, 31):
-        model.remove(point)
-    kept = np.setdiff1d(np.arange(51), [0, 50, 17, 31])
-    assert model.tree_.n_leaves == len(kept)
-    assert_state_is_fresh(model, X[kept])
-    for point in kept[:-1]:
-        model.remove(int(point))
+    model.remove(0).remove([50, 17]).remove(np.array([31]))
+    left = np.setdiff1d(np.arange(51), [0, 50, 17, 31])
+    assert model.tree_.n_leaves == len(left)
+    assert_store_is_fresh(model, X[left])
+    assert model.insert(X[51]) == 51
+    model.remove(51)
+    model.remove(left[:-1].tolist())
     assert model.tree_.n_leaves == 1
     with pytest.raises(ValueError, match="last point cannot be removed"):
-        model.remove(int(kept[-1]))
-    with pytest.raises(ValueError, match="point must be one that is present"):
+        model.remove(int(left[-1]))
+    with pytest.raises(ValueError, match="points must be present"):
         model.remove(0)
 
 
-def test_a_saved_model_goes_on_as_if_it_had_never_stopped(tmp_path):
+@pytest.mark.parametrize("point", (1.0, 2.5, True, None, [1.5], [[1]], {"a": 1}, -1, 99, [1, 1], "1"))
+def test_what_is_no_point_cannot_be_removed(point):
+    model = ab.OnlineTree(random_state=0).fit(stream(5))
+    with pytest.raises((ValueError, TypeError), match=r"^points must"):
+        model.remove(point)
+    assert model.tree_.n_leaves == 5
+
+
+def test_names_come_from_frames_and_remove_takes_them():
+    names = [f"doc {k}" for k in range(6)]
+    frame = pd.DataFrame(stream(6), index=names, columns=list("abcde"))
+    model = ab.OnlineTree(random_state=0).partial_fit(frame[:4]).partial_fit(frame[4:])
+    assert model.tree_.name[:6].tolist() == names
+    model.remove(["doc 1", "doc 5"])
+    assert model.tree_.name[:4].tolist() == ["doc 0", "doc 2", "doc 3", "doc 4"]
+    with pytest.raises(ValueError, match="No point has this name: 'doc 1'"):
+        model.remove("doc 1")
+
+
+@pytest.mark.parametrize("n_removed", (0, 3))
+def test_a_saved_model_continues_as_if_it_had_never_stopped(tmp_path, n_removed):
     X = stream(300)
-    model = ab.OnlineTree(n_clusters=4, random_state=1).partial_fit(X[:200])
+    model = ab.OnlineTree(4, random_state=1).partial_fit(X[:200])
+    if n_removed:
+        model.remove(list(range(5, 5 + n_removed)))
+    before = model.tree_
     model.save(tmp_path / "model.npz")
     other = ab.OnlineTree.load(tmp_path / "model.npz")
-    assert other.tree_ == model.tree_ and other.n_clusters == 4
+    assert other.tree_ == before == model.tree_ and other.n_clusters == 4
     assert other.partial_fit(X[200:]).tree_ == model.partial_fit(X[200:]).tree_
+    assert other.insert(X[0]) == model.insert(X[0]) == 300
+    assert other.refine().tree_ == model.refine().tree_
 
 
-def test_foreign_and_truncated_files_are_refused(tmp_path):
+def test_foreign_truncated_and_inconsistent_files_are_refused(tmp_path):
     model = ab.OnlineTree(random_state=0).fit(stream(20))
     model.tree_.save(tmp_path / "tree.npz")
     with pytest.raises(FormatError, match="online-tree"):
         ab.OnlineTree.load(tmp_path / "tree.npz")
-    model.save(tmp_path / "model.npz")
-    whole = (tmp_path / "model.npz").read_bytes()
+    path = tmp_path / "model.npz"
+    model.save(path)
+    whole = path.read_bytes()
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FormatError):
         ab.OnlineTree.load(tmp_path / "cut.npz")
+    arrays = read_archive(path, online._FILE_MARKER)
+    wrong = {
+        "parent": np.array([-1]),
+        "rows": arrays["rows"][:, :3],
+        "sizes": -arrays["sizes"],
+        "number": arrays["number"][::-1],
+        "dirty": np.array([99]),
+        "next_number": np.array(3),
+        "names": arrays["names"][:4],
+        "similarity": np.array("jaccard"),
+        "rng": np.array("[]"),
+    }
+    for name, value in wrong.items():
+        write_archive(path, online._FILE_MARKER, {**arrays, name: value})
+        with pytest.raises(FormatError):
+            ab.OnlineTree.load(path)
 
 
-def test_predict_finds_the_cluster_of_unseen_points():
+def test_predict_finds_the_cluster_of_unseen_points_at_any_number():
     X, y = make_blobs(150, n_features=4, centers=3, cluster_std=0.4, random_state=2)
-    model = ab.OnlineTree(n_clusters=3, random_state=0).fit(X[:100])
+    model = ab.OnlineTree(3, random_state=0).fit(X[:100])
     assert ab.metrics.clustering_accuracy(y[100:], model.predict(X[100:])) > 0.9
+    assert set(model.predict(X[100:], n_clusters=1)) == {0}
+    with pytest.raises(ValueError, match="n_clusters must lie in"):
+        model.predict(X[100:], n_clusters=101)
 
 
 def test_weights_and_dot_products():
     X = np.abs(stream(30))
-    model = ab.OnlineTree("dot", random_state=0).partial_fit(X, sample_weight=np.arange(1, 31))
-    assert model._state.nodes["size"][model._root] == np.arange(1, 31).sum()
+    model = ab.OnlineTree(similarity="dot", random_state=0).partial_fit(X, sample_weight=np.arange(1, 31))
+    assert model._store.state.nodes["size"][model._store.root[0]] == np.arange(1, 31).sum()
     with pytest.raises(ValueError, match="without negative entries"):
-        ab.OnlineTree("dot").fit(stream(5))
+        ab.OnlineTree(similarity="dot").fit(stream(5))
+
+
+def test_values_whose_products_overflow_are_refused_and_do_no_harm():
+    model = ab.OnlineTree(similarity="dot", random_state=0).partial_fit(np.eye(4))
+    with pytest.raises(ValueError, match="X is too large"):
+        model.partial_fit(np.full((2, 4), 1e155))
+    assert model.partial_fit(np.full((2, 4), 1e20)).tree_.n_leaves == 6
+
+
+def test_equal_points_make_a_shallow_tree_quickly():
+    ab.OnlineTree(random_state=0).fit(np.ones((10, 3)))
+    began = time.process_time()
+    tree = ab.OnlineTree(random_state=0).fit(np.ones((50_000, 3))).tree_
+    assert tree.depths.max() < 40 and time.process_time() - began < 10
+    mixed = np.vstack([np.ones((2000, 3)), np.random.default_rng(0).normal(size=(200, 3))])
+    model = ab.OnlineTree(random_state=0).fit(mixed)
+    assert model.tree_.depths.max() < 400
+    assert_store_is_fresh(model, mixed)
+
+
+def interrupt_after(seconds):
+    """Raise KeyboardInterrupt wherever the program is by then."""
+
+    def press(number, frame):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, press)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+@pytest.mark.parametrize("name", ("partial_fit", "refine", "fit"))
+def test_an_interruption_at_any_moment_leaves_a_whole_model(name):
+    X = stream(3000, seed=1)
+    start = ab.OnlineTree(random_state=0).partial_fit(X[:1500])
+    n_interrupted = 0
+    for k in range(25):
+        model = ab.OnlineTree(random_state=0).partial_fit(X[:50])
+        call = {
+            "partial_fit": lambda model=model: model.partial_fit(X[50:]),
+            "fit": lambda model=model: model.fit(X[50:]),
+            "refine": lambda model=model: model.partial_fit(X[50:800]).refine(),
+        }[name]
+        try:
+            interrupt_after(0.0007 * (1 + k))
+            call()
+            # the alarm rings once: here, or in what came before
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        except KeyboardInterrupt:
+            n_interrupted += 1
+        tree = model.tree_
+        assert tree.n_leaves in (50, 800, 2950, 3000)
+        expected = X[50:] if tree.n_leaves == 2950 else X[: tree.n_leaves]
+        assert_store_is_fresh(model, expected)
+        assert model.insert(X[0]) == tree.n_leaves
+    assert n_interrupted > 3 and start.tree_.n_leaves == 1500
+
+
+def test_ctrl_c_raises_interrupted_and_none_of_the_batch_stays(monkeypatch):
+    X = stream(600)
+    model = ab.OnlineTree(random_state=0).partial_fit(X[:100])
+    before, insert, calls = model.tree_, Store.insert, []
+
+    def press(self, leaves):
+        insert(self, leaves)
+        calls.append(len(leaves))
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Store, "insert", press)
+    with pytest.raises(Interrupted) as stop:
+        model.partial_fit(X[100:])
+    assert 0 < sum(calls) < 500 and stop.value.tree == before and model.tree_ == before
+    monkeypatch.undo()
+    assert_store_is_fresh(model, X[:100])
+    assert model.partial_fit(X[100:]).tree_.n_leaves == 600
+
+
+def test_the_first_batch_interrupted_leaves_an_unfitted_model(monkeypatch):
+    model = ab.OnlineTree(random_state=0)
+    monkeypatch.setattr(Store, "insert", lambda self, leaves: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(Interrupted):
+        model.partial_fit(stream(10))
+    monkeypatch.undo()
+    assert model.partial_fit(stream(10)).tree_.n_leaves == 10
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ab.OnlineTree("jaccard").fit(stream(5)), "similarity must be one of"),
-        (lambda: ab.OnlineTree(n_clusters=0).fit(stream(5)).labels_, "n_clusters must be a whole number"),
+        (lambda: ab.OnlineTree(similarity="jaccard").fit(stream(5)), "similarity must be one of"),
+        (lambda: ab.OnlineTree(0).fit(stream(5)), "n_clusters must be at least 1"),
+        (lambda: ab.OnlineTree("dot").fit(stream(5)), "n_clusters must be a whole number"),
+        (lambda: ab.OnlineTree(shuffle=3).fit(stream(5)), "shuffle must be True or False"),
+        (lambda: ab.OnlineTree(random_state="x").fit(stream(5)), "random_state must be"),
+        (lambda: ab.OnlineTree().fit(stream(5)).refine(max_sweeps=0), "max_sweeps must be at least 1"),
         (
             lambda: ab.OnlineTree().partial_fit(stream(5), sample_weight=[1.0]),
             "sample_weight must hold 5 positive",
@@ -121,5 +262,5 @@ def test_weights_and_dot_products():
     ],
 )
 def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call()

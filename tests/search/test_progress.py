@@ -13,7 +13,7 @@ import arbora as ab
 from arbora.errors import FormatError, Interrupted
 from arbora.search.constraints import Links
 from arbora.search.engines import GraphEngine
-from arbora.search.moves import _short_chunks
+from arbora.search.moves import short_chunks
 from arbora.search.multilevel import LEVELS, Levels
 from arbora.search.parts import Kept
 from arbora.search.refine import Effort, Task, improved
@@ -206,6 +206,6 @@ def test_a_run_without_a_deadline_has_time():
 def test_chunks_cover_everything_in_order_and_shrink_where_work_is_slow(monkeypatch):
     clock = itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
-    chunks = list(_short_chunks(np.arange(5000)))
+    chunks = list(short_chunks(np.arange(5000)))
     np.testing.assert_array_equal(np.concatenate(chunks), np.arange(5000))
     assert len(chunks[-2]) < len(chunks[0])

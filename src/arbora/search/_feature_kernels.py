@@ -15,6 +15,9 @@ from arbora._base.jit import inner, kernel
 from arbora.search._graph_kernels import RELATIVE_GAIN, SCANNED_CHILDREN, mark_dirty, sibling_of
 from arbora.search._state import attach, detach
 
+# share by which equal similarities may differ by rounding
+TIE = 1e-9
+
 
 class Features(NamedTuple):
     """Summed features below each node (rows of leaves are their own features), and what bounds need to know."""
@@ -324,16 +327,52 @@ def place_rows(state, features, work, stack, root, rows, first, last, targets):
         targets[k] = descend(state, features, work, stack, rows[k], 1.0, -1, False, True, root, np.inf)[0]
 
 
+@inner
+def smallest_child(state, node):
+    """The child with the fewest leaves."""
+    child = state.nodes[node].first
+    best = child
+    while child >= 0:
+        if state.nodes[child].size < state.nodes[best].size:
+            best = child
+        child = state.nodes[child].after
+    return best
+
+
+@inner
+def balanced_place(state, features, row, target):
+    """A place as good as `target`: where all points below are as similar as can be, that is anywhere in there.
+
+    Going down to the smaller child each time keeps the tree of equal points balanced.
+    """
+    size = state.nodes[target].size
+    tolerance = TIE * features.largest * size
+    is_clique = (
+        features.largest < np.inf
+        and features.gap[target] <= tolerance
+        and product(row, features.sums[target]) >= features.largest * size - tolerance
+    )
+    if is_clique:
+        while target >= state.numbers[1]:
+            target = smallest_child(state, target)
+    return target
+
+
 @kernel(nogil=True)
-def insert_rows(state, features, work, stack, root, leaves):
-    """Insert leaves, whose rows and sizes are set, one after the other. Returns the root."""
+def insert_rows(state, features, work, stack, root, leaves, present):
+    """Insert leaves, whose rows and sizes are set, one after the other; notes them in `present` and the root in `root`.
+
+    Whatever interrupts Python comes before or after the call: the tree is whole at any time.
+    """
     for leaf in leaves:
-        if root < 0:
-            root = leaf
+        present[leaf] = True
+        if root[0] < 0:
+            root[0] = leaf
             continue
         work.clock[0] += 1
         row, size = features.sums[leaf], state.nodes[leaf].size
-        target = descend(state, features, work, stack, row, size, -1, False, True, root, np.inf)[0]
+        target = descend(state, features, work, stack, row, size, -1, False, True, root[0], np.inf)[0]
+        target = balanced_place(state, features, row, root[0] if target < 0 else target)
         weigh_path(state, features, work, row, target)
         joint = attach(state, leaf, target, False, work.nodes, -1)
         features.sums[joint] = features.sums[target]
@@ -343,19 +382,29 @@ def insert_rows(state, features, work, stack, root, leaves):
         work.dirty[target] = True
         work.dirty[joint] = True
         if state.nodes[joint].parent < 0:
-            root = joint
-    return root
+            root[0] = joint
 
 
 @kernel()
-def remove_leaf(state, features, work, leaf):
-    """Take a leaf out for good."""
+def remove_leaf(state, features, work, root, leaf, present):
+    """Take a leaf out for good; there must be another."""
     take_out_on_paper(state, features, work, leaf)
     home = state.nodes[leaf].parent
     add_upwards(state, features.sums, home, features.sums[leaf].copy(), -1.0)
     sibling = sibling_of(state, leaf)
     detach(state, leaf, work.nodes, -1)
     update_gaps(state, features, state.nodes[sibling].parent)
+    work.dirty[leaf] = False
     work.dirty[sibling] = True
     if state.nodes[sibling].parent >= 0:
         work.dirty[state.nodes[sibling].parent] = True
+    present[leaf] = False
+    root[0] = find_root(state, sibling)
+
+
+@kernel(nogil=True)
+def regraft_online(state, features, work, stack, root, subtrees, leaf):
+    """Move the dirty ones of the subtrees to their best places; returns the number of moves. `leaf` is any leaf."""
+    n_moves = regraft(state, features, work, stack, subtrees, np.inf)[0]
+    root[0] = find_root(state, leaf)
+    return n_moves

@@ -288,8 +288,8 @@ class FeatureEngine:
         )
         feature_kernels.fill_gaps(state, features, n, n + tree.n_internal)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
-        root = find_root(state, int(old[0]))
-        feature_kernels.insert_rows(state, features, work, stack, root, new)
+        root = np.array([find_root(state, int(old[0]))])
+        feature_kernels.insert_rows(state, features, work, stack, root, new, np.zeros(n, dtype=bool))
         return to_tree(state, None)
 
 

@@ -91,7 +91,7 @@ def sweep_until_still(
     for sweep in range(max_sweeps):
         n_moves = 0
         before_sweep()
-        for chunk in _short_chunks(order):
+        for chunk in short_chunks(order):
             n_tried += int(dirty[chunk].sum())
             n_moves += regraft(chunk)
             run.show(
@@ -106,7 +106,7 @@ def sweep_until_still(
         tried_all = n_moves == 0
 
 
-def _short_chunks(order: Ints) -> Iterator[Ints]:
+def short_chunks(order: Ints) -> Iterator[Ints]:
     """Consecutive pieces of an array, each about as long as the caller can handle in `SECONDS_PER_CALL`."""
     first, length = 0, FIRST_CHUNK
     while first < len(order):

@@ -2,56 +2,61 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from arbora._base.arrays import row_names
+from arbora._base.checkpoint import rng_from_array, rng_to_array
 from arbora._base.files import read_archive, write_archive
-from arbora.errors import FormatError
-from arbora.search import _feature_kernels as kernels
-from arbora.search._gather_kernels import Work, make_work
-from arbora.search._state import LINKS, NO_NODE, State, empty_nodes
-from arbora.search.moves import sweep_until_still
+from arbora._base.params import check_choice, check_n_clusters, check_switch, check_whole
+from arbora._base.random import seed_of
+from arbora._base.types import Floats, Ints, PathLike, RandomState
+from arbora.errors import FormatError, Interrupted
+from arbora.search.moves import short_chunks, sweep_until_still
+from arbora.search.online_store import FIRST_CAPACITY, Store
 from arbora.search.predict import labels_of_features
 from arbora.search.run import started
-from arbora.similarity.features import _cosine_features
+from arbora.similarity import cosine
 from arbora.tree import Tree
 
-_FIRST_CAPACITY = 1024
 _FILE_MARKER = "arbora.online-tree"
 SIMILARITIES = ("cosine", "dot")
+# length up to which sums of products over all points stay finite
+_LONGEST = 1e50
 
 
 class OnlineTree(ClusterMixin, BaseEstimator):
     """Hierarchical clustering of a stream: each point goes to its exactly best place in the tree so far.
 
-    The place is the one that adds least to Dasgupta's cost, found by branch and bound in about log n looks.
+    The place is the one that adds least to Dasgupta's cost, found by branch and bound in about log n steps.
 
     Parameters
     ----------
+    n_clusters : int
+        Clusters of `labels_` and, unless it is asked for another number, of `predict`.
     similarity : {"cosine", "dot"}
         (1 + cos) / 2, or the inner product of vectors without negative entries.
-    n_clusters : int
-        Clusters of `labels_` and `predict`.
     shuffle : bool
         Insert the points of a batch in random order, which a sorted batch needs. Leaf numbers stay in order.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Seed of the shuffling.
 
     Attributes
     ----------
     tree_ : Tree
-        Over the points present, numbered in order of arrival.
+        Over the points present, numbered in order of arrival, with their names where frames with an index came.
     labels_ : ndarray of int64
         Cluster of each point present.
     n_features_in_ : int
         Length of the vectors.
+    feature_names_in_ : ndarray of str
+        Their names, where a frame was given.
 
     Examples
     --------
@@ -61,113 +66,142 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     4
     >>> model.labels_
     array([0, 0, 1, 1])
+    >>> model.remove([0, 3]).tree_.n_leaves
+    2
     """
 
-    _state: State
-    _work: Work
-    _stack: kernels.Stack
-    _sums: np.ndarray
-    _gap: np.ndarray
-    _present: np.ndarray
-    _capacity: int
-    _largest: float = 0.0  # similarity of two points
-    _least_size: float = np.inf  # of a point
-    _is_even: bool = True  # whether all points have size 1
-    _n_arrived: int
-    _root: int
+    _store: Store
+    _rng: np.random.Generator
 
     def __init__(
         self,
-        similarity: str = "cosine",
-        *,
         n_clusters: int = 2,
+        *,
+        similarity: Literal["cosine", "dot"] = "cosine",
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
-        self.similarity = similarity
         self.n_clusters = n_clusters
+        self.similarity = similarity
         self.shuffle = shuffle
         self.random_state = random_state
 
     # ---- growing -----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> OnlineTree:
-        """Start anew with these points."""
-        self._forget()
-        return self.partial_fit(X)
+        """Forget all points and insert these."""
+        model = type(self)(**self.get_params(deep=False))
+        model._insert_rows(X, None)
+        for name in ("_store", "n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+        vars(self).update(vars(model))
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> OnlineTree:
-        """Insert a batch of points.
+        """Insert a batch of points. On Ctrl-C none of them is inserted, and `Interrupted` is raised.
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features)
+        X : array-like or frame of shape (m, n_features)
         y : ignored
         sample_weight : array-like of float, shape (m,), optional
             A point of weight 3 counts as three in every size.
         """
-        is_first = not hasattr(self, "_state")
-        X = validate_data(self, X, reset=is_first, dtype=[np.float64, np.float32])
+        self._insert_rows(X, sample_weight)
+        return self
+
+    def _insert_rows(self, X: Any, sample_weight: ArrayLike | None) -> None:
+        check_choice(self.similarity, "similarity", SIMILARITIES)
+        check_switch(self.shuffle, "shuffle")
+        check_whole(self.n_clusters, "n_clusters")
+        seed = seed_of(self.random_state) if not hasattr(self, "_store") else 0
+        names = row_names(X)
+        X = validate_data(self, X, reset=not hasattr(self, "_store"), dtype=[np.float64, np.float32])
         rows = self._features(X)
         weights = _checked_weights(sample_weight, len(rows))
-        if is_first:
-            self._random = check_random_state(self.random_state)
-            self._allocate(max(_FIRST_CAPACITY, len(rows)), rows.shape[1])
-        elif self._n_arrived + len(rows) > self._capacity:
-            self._grow(max(2 * self._capacity, self._n_arrived + len(rows)))
-        leaves = np.arange(self._n_arrived, self._n_arrived + len(rows))
-        self._sums[leaves], self._state.nodes["size"][leaves] = rows, weights
-        self._present[leaves] = True
-        self._widen_bounds(leaves)
-        self._n_arrived += len(rows)
-        order = self._random.permutation(leaves) if self.shuffle else leaves
-        self._root = int(
-            kernels.insert_rows(
-                self._state, self._features_view(), self._work, self._stack, self._root, order
-            )
-        )
-        self._changed()
-        return self
+        if not hasattr(self, "_store"):
+            largest = 1.0 if self.similarity == "cosine" else np.inf
+            self._rng = np.random.default_rng(seed)
+            self._store = Store.empty(max(FIRST_CAPACITY, len(rows)), rows.shape[1], largest)
+        self._grow(rows, weights, names)
+
+    def _grow(self, rows: Floats, weights: Floats, names: list[str] | None) -> None:
+        """Insert all of the rows or, if interrupted, none."""
+        store = self._store = self._store.with_room_for(len(rows))
+        before = store.n_used, store.next_number
+        try:
+            leaves = store.reserve(rows, weights, names)
+            order = self._rng.permutation(leaves) if self.shuffle else leaves
+            with started("insert") as run:
+                for chunk in short_chunks(order):
+                    store.insert(chunk)
+                    if run.is_over:
+                        raise KeyboardInterrupt
+        except BaseException as problem:
+            store.take_back(*before)
+            if not isinstance(problem, KeyboardInterrupt):
+                raise
+            tree = self.tree_ if store.n_points else None
+            raise Interrupted("Ctrl-C was pressed. None of the new points is in the tree.", tree) from None
+        finally:
+            if store.n_points == 0:
+                del self._store
 
     def insert(self, x: ArrayLike, *, weight: float = 1.0) -> int:
         """Insert one point; returns its number, which `remove` takes."""
         self.partial_fit(np.atleast_2d(np.asarray(x)), sample_weight=[weight])
-        return self._n_arrived - 1
+        return self._store.next_number - 1
 
-    def remove(self, point: int) -> OnlineTree:
-        """Take out the point with this number (its place in order of arrival)."""
-        check_is_fitted(self, "_state")
-        if not (0 <= point < self._n_arrived and self._present[point]):
-            raise ValueError(f"point must be one that is present, below {self._n_arrived}. Got {point!r}.")
-        if self._present.sum() == 1:
+    def remove(self, points: int | str | Sequence[int] | Sequence[str]) -> OnlineTree:
+        """Take out the point with this number (its place in order of arrival) or name, or several of them."""
+        check_is_fitted(self, "_store")
+        leaves = self._leaves_of(points)
+        if len(leaves) >= self._store.n_points:
             raise ValueError("The last point cannot be removed: a tree has at least one leaf.")
-        nodes = self._state.nodes
-        if self._root == nodes["parent"][point] and nodes["n_children"][self._root] == 2:
-            self._root = int(max(nodes["after"][point], nodes["before"][point]))
-        kernels.remove_leaf(self._state, self._features_view(), self._work, point)
-        self._present[point] = False
-        self._changed()
+        for leaf in leaves:
+            self._store.remove(leaf)
         return self
+
+    def _leaves_of(self, points: Any) -> list[int]:
+        several = points if isinstance(points, (list, tuple, np.ndarray, range)) else [points]
+        leaves = []
+        for point in several:
+            number = self._number_of(point) if isinstance(point, str) else point
+            leaf = self._store.leaf_of(check_whole(number, "points", least=None))
+            if leaf is None:
+                raise ValueError(
+                    f"points must be present, with numbers below {self._store.next_number}. Got {point!r}."
+                )
+            leaves.append(leaf)
+        if len(set(leaves)) < len(leaves):
+            raise ValueError(f"points must not repeat. Got {points!r}.")
+        return leaves
+
+    def _number_of(self, name: str) -> int:
+        numbers = [n for n in self._store.numbers().tolist() if self._store.names.get(n) == name]
+        if len(numbers) != 1:
+            problem = "No point has this name" if not numbers else f"{len(numbers)} points have this name"
+            raise ValueError(f"points must be numbers or names of points. {problem}: {name!r}.")
+        return int(numbers[0])
 
     def refine(
         self, *, max_sweeps: int = 10, max_seconds: float | None = None, verbose: bool = False
     ) -> OnlineTree:
-        """Move the subtrees touched since the last refinement to better places."""
-        check_is_fitted(self, "_state")
+        """Move the subtrees touched since the last refinement to better places.
+
+        On Ctrl-C `Interrupted` is raised; what was moved until then stays.
+        """
+        check_is_fitted(self, "_store")
+        check_whole(max_sweeps, "max_sweeps")
+        store = self._store
         with started("refine", max_seconds=max_seconds, verbose=verbose) as run:
-
-            def regraft(subtrees: np.ndarray) -> int:
-                return kernels.regraft(
-                    self._state, self._features_view(), self._work, self._stack, subtrees, np.inf
-                )[0]
-
             for _ in range(max_sweeps):
-                touched = np.flatnonzero(self._work.dirty)
+                touched = np.flatnonzero(store.work.dirty)
                 if len(touched) == 0 or run.is_over:
                     break
-                sweep_until_still(regraft, self._work.dirty, touched, 1, run)
-        self._root = int(kernels.find_root(self._state, int(np.argmax(self._present))))
-        self._changed()
+                sweep_until_still(store.regraft, store.work.dirty, touched, 1, run)
+        if run.watch.is_interrupted:
+            raise Interrupted("Ctrl-C was pressed. What was moved until then stays.", self.tree_)
         return self
 
     # ---- reading -----------------------------------------------------------------------------------------
@@ -175,170 +209,82 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     @property
     def tree_(self) -> Tree:
         """The tree over the points present."""
-        check_is_fitted(self, "_state")
-        if not self._built:
-            self._built.append(self._build_tree())
-        return self._built[0]
+        check_is_fitted(self, "_store")
+        return self._store.named_tree()
 
     @property
-    def labels_(self) -> np.ndarray:
+    def labels_(self) -> Ints:
         """Cluster of each point present."""
-        return self.tree_.cut(n_clusters=min(self._checked_n_clusters(), self.tree_.n_leaves))
+        tree = self.tree_
+        return tree.cut(n_clusters=min(check_whole(self.n_clusters, "n_clusters"), tree.n_leaves))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of new points, which are not inserted."""
-        check_is_fitted(self, "_state")
+    def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
+        """Cluster of new points, which are not inserted; `n_clusters` is by default that of the model."""
+        check_is_fitted(self, "_store")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        old = np.flatnonzero(self._present[: self._n_arrived])
-        n_clusters = min(self._checked_n_clusters(), len(old))
-        return labels_of_features(self.tree_, self._sums[old], self._features(X), n_clusters)
+        tree = self.tree_
+        if n_clusters is None:
+            wanted = min(check_whole(self.n_clusters, "n_clusters"), tree.n_leaves)
+        else:
+            wanted = check_n_clusters(n_clusters, tree.n_leaves)
+        old = self._store.sums[np.flatnonzero(self._store.present)]
+        return labels_of_features(tree, old, self._features(X), wanted)
 
-    def _checked_n_clusters(self) -> int:
-        if (
-            isinstance(self.n_clusters, bool)
-            or not isinstance(self.n_clusters, (int, np.integer))
-            or self.n_clusters < 1
-        ):
-            raise ValueError(f"n_clusters must be a whole number, 1 or more. Got {self.n_clusters!r}.")
-        return int(self.n_clusters)
+    def _features(self, X: Any) -> Floats:
+        if self.similarity == "cosine":
+            return np.asarray(cosine(X.astype(np.float64)).features, dtype=np.float64)
+        if X.min() < 0:
+            raise ValueError('similarity="dot" needs vectors without negative entries. Use "cosine".')
+        rows: Floats = X.astype(np.float64)
+        longest = float(np.abs(rows).max(initial=0.0))
+        if longest * rows.shape[1] > _LONGEST:
+            raise ValueError(
+                f"X is too large: sums of squares over all points must stay finite. Got a value of {longest:g}. "
+                "Divide X by a constant."
+            )
+        return rows
 
-    def _build_tree(self) -> Tree:
-        used = np.ones(len(self._state.nodes), dtype=bool)
-        used[: self._capacity] = self._present
-        used[self._state.free[: self._state.numbers[0]]] = False
-        number = np.cumsum(used) - 1
-        above = self._state.nodes["parent"][used]
-        n_leaves = int(self._present.sum())
-        return Tree.from_parents(np.where(above >= 0, number[above], -1), n_leaves, sort=True)
+    # ---- files -------------------------------------------------------------------------------------------
 
-    # ---- keeping -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the whole state, so that `load` can go on with it."""
-        check_is_fitted(self, "_state")
-        arrays = {f"state_{key}": value for key, value in self._state._asdict().items()}
-        arrays |= {"sums": self._sums, "gap": self._gap, "present": self._present, "dirty": self._work.dirty}
-        arrays |= {"numbers": np.array([self._n_arrived, self._root, self._capacity, self.n_features_in_])}
-        arrays |= {"similarity": np.array(self.similarity), "n_clusters": np.array(self.n_clusters)}
-        _, keys, *position = self._random.get_state()
-        arrays |= {"random_keys": keys, "random_position": np.array(position, dtype=np.float64)}
-        write_archive(path, _FILE_MARKER, arrays | {"shuffle": np.array(self.shuffle)})
+    def save(self, path: PathLike) -> None:
+        """Write the whole state; a loaded model continues as this one does."""
+        check_is_fitted(self, "_store")
+        # from here on both are computed from the same numbers, so that they agree to the last digit
+        self._store = self._store.compact()
+        arrays = self._store.to_arrays() | {
+            "n_features_in": np.array(self.n_features_in_),
+            "similarity": np.array(self.similarity),
+            "n_clusters": np.array(self.n_clusters),
+            "shuffle": np.array(self.shuffle),
+            "rng": rng_to_array(self._rng),
+        }
+        write_archive(path, _FILE_MARKER, arrays)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> OnlineTree:
+    def load(cls, path: PathLike) -> OnlineTree:
         """Read what `save` wrote; `FormatError` for any other file."""
         file = read_archive(path, _FILE_MARKER)
         try:
             model = cls(
-                str(file["similarity"]), n_clusters=int(file["n_clusters"]), shuffle=bool(file["shuffle"])
+                int(file["n_clusters"]),
+                similarity=check_choice(str(file["similarity"]), "similarity", SIMILARITIES),
+                shuffle=bool(file["shuffle"]),
             )
             model._restore(file)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise FormatError(f"{Path(path)} is damaged: {error}") from error
         return model
 
-    def _restore(self, file: Any) -> None:
-        numbers = [int(number) for number in file["numbers"]]
-        self._n_arrived, self._root, self._capacity, self.n_features_in_ = numbers
-        self._state = State(**{key: file[f"state_{key}"] for key in State._fields})
-        self._sums, self._gap, self._present = file["sums"], file["gap"], file["present"]
-        self._make_scratch()
-        self._work.dirty[:] = file["dirty"]
-        self._widen_bounds(np.arange(self._n_arrived))
-        self._random = np.random.RandomState()
-        position = file["random_position"]
-        self._random.set_state(
-            ("MT19937", file["random_keys"], int(position[0]), int(position[1]), position[2])
-        )
-        self._changed()
-
-    # ---- arrays ------------------------------------------------------------------------------------------
-
-    def _features(self, X: np.ndarray) -> np.ndarray:
-        if self.similarity not in SIMILARITIES:
-            raise ValueError(f"similarity must be one of {SIMILARITIES}. Got {self.similarity!r}.")
-        if self.similarity == "cosine":
-            return _cosine_features(X, True, np.float64)
-        if X.min() < 0:
-            raise ValueError('similarity="dot" needs vectors without negative entries. Use "cosine".')
-        return X.astype(np.float64)
-
-    def _features_view(self) -> kernels.Features:
-        steepness = kernels.steepness_of(self._largest, self._least_size)
-        # gaps are kept for one largest similarity, which only that of cosines stays
-        largest = 1.0 if self.similarity == "cosine" and self._is_even else np.inf
-        return kernels.Features(self._sums, self._gap, largest, steepness)
-
-    def _widen_bounds(self, leaves: np.ndarray) -> None:
-        """Keep the bound of the search true for these leaves too."""
-        self._largest = max(self._largest, kernels.largest_similarity(self._sums[leaves]))
-        sizes = self._state.nodes["size"][leaves]
-        self._least_size = min(self._least_size, float(sizes.min()))
-        if self._is_even and (sizes != 1).any():
-            self._is_even = False
-            self._gap[self._capacity :] = np.inf
-
-    def _forget(self) -> None:
-        for name in (
-            "_state",
-            "_sums",
-            "_present",
-            "_work",
-            "_stack",
-            "_built",
-            "_gap",
-            "_largest",
-            "_least_size",
-            "_is_even",
-        ):
-            self.__dict__.pop(name, None)
-
-    def _changed(self) -> None:
-        self._built: list[Tree] = []  # the tree, once somebody has asked for it
-
-    def _allocate(self, capacity: int, n_features: int) -> None:
-        n_nodes = 2 * capacity  # leaves first, then as many internal nodes as they can need
-        free = np.arange(n_nodes - 1, capacity - 1, -1)
-        numbers = np.array([len(free), capacity, len(free)])
-        self._state = State(empty_nodes(n_nodes), np.zeros((capacity, 2)), free, numbers)
-        self._sums, self._gap = np.zeros((n_nodes, n_features)), np.zeros(n_nodes)
-        self._present = np.zeros(capacity, dtype=bool)
-        self._capacity, self._n_arrived, self._root = capacity, 0, NO_NODE
-        self._make_scratch()
-
-    def _make_scratch(self) -> None:
-        n_nodes = len(self._state.nodes)
-        self._work, self._stack = make_work(n_nodes, n_nodes), kernels.make_stack(n_nodes)
-        self._work.dirty[:] = False
-
-    def _grow(self, capacity: int) -> None:
-        """Room for more leaves: internal nodes, which follow the leaves, move up."""
-        old_state, old_sums, old_gap = self._state, self._sums, self._gap
-        old_present, old_dirty = self._present, self._work.dirty
-        old_capacity, n_arrived, root = self._capacity, self._n_arrived, self._root
-        self._allocate(capacity, old_sums.shape[1])
-        shift = capacity - old_capacity
-
-        def moved(nodes: Any) -> Any:
-            return np.where(nodes >= old_capacity, nodes + shift, nodes)
-
-        place = moved(np.arange(len(old_state.nodes)))
-        nodes = old_state.nodes.copy()
-        for link in LINKS:
-            nodes[link] = moved(nodes[link])
-        self._state.nodes[place] = nodes
-        self._sums[place], self._gap[place] = old_sums, old_gap
-        self._work.dirty[place] = old_dirty
-        self._present[:old_capacity] = old_present
-        n_old_free = int(old_state.numbers[0])
-        added = np.arange(2 * capacity - 1, capacity + old_capacity - 1, -1)
-        free = np.concatenate([added, moved(old_state.free[:n_old_free])])
-        self._state.free[: len(free)] = free
-        self._state.numbers[:] = [len(free), capacity, len(free)]
-        self._n_arrived, self._root = n_arrived, int(moved(root))
+    def _restore(self, file: dict[str, Any]) -> None:
+        self._store = Store.from_arrays(file)
+        self.n_features_in_ = int(file["n_features_in"])
+        self._rng = np.random.default_rng(0)
+        rng_from_array(self._rng, file["rng"])
+        if self._store.sums.shape[1] != self.n_features_in_ + (self.similarity == "cosine"):
+            raise FormatError("its arrays do not fit together")
 
 
-def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray:
+def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)

@@ -46,24 +46,29 @@ class Watch:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Take Ctrl-C as a request to stop, unless the program handles it in a way of its own."""
-        is_ours = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if not is_ours:
+        before = signal.getsignal(signal.SIGINT)
+        # that of another watch is left behind where a foreign signal interrupted it
+        is_ours = before is signal.default_int_handler or isinstance(before, _Note)
+        if threading.current_thread() is not threading.main_thread() or not is_ours:
             yield
             return
-
-        def note(number: int, frame: FrameType | None) -> None:
-            if self.is_interrupted:
-                raise KeyboardInterrupt
-            self.interrupt()
-
-        signal.signal(signal.SIGINT, note)
+        signal.signal(signal.SIGINT, _Note(self))
         try:
             yield
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Note:
+    """Handler of Ctrl-C that asks a search to stop, and interrupts it when asked again."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._watch.is_interrupted:
+            raise KeyboardInterrupt
+        self._watch.interrupt()
 
 
 class Shares:

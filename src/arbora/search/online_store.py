@@ -1,0 +1,271 @@
+"""What an `OnlineTree` holds: the changeable tree, the summed features of its nodes, and which points are in it.
+
+Every change is one call of a kernel, which Python cannot interrupt, and more room is made in a new store that takes the
+place of the old one when it is whole. So whatever interrupts a model, the store is that of a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from arbora._base.types import Bools, Floats, Ints
+from arbora.errors import FormatError
+from arbora.search import _feature_kernels as kernels
+from arbora.search._gather_kernels import Work, make_work
+from arbora.search._state import NO_NODE, State, empty_nodes, enlarged
+from arbora.tree import Tree
+
+FIRST_CAPACITY = 1024
+
+
+@dataclass(eq=False)
+class Store:
+    """Arrays with room for `capacity` leaves; leaf k is the point with number ``number[k]``.
+
+    Attributes
+    ----------
+    root : int64[1]
+        The root, -1 without points.
+    largest_cosine : float
+        Similarity that no two points exceed and that never changes, infinite if there is none.
+    names : dict
+        Names of points, where they have one, by number.
+    next_number : int
+        Of the next point that arrives.
+    """
+
+    state: State
+    sums: Floats
+    gap: Floats
+    present: Bools
+    number: Ints
+    root: Ints
+    work: Work
+    stack: kernels.Stack
+    largest_cosine: float
+    names: dict[int, str] = field(default_factory=dict)
+    next_number: int = 0
+    n_used: int = 0
+    largest: float = 0.0
+    least_size: float = np.inf
+    is_even: bool = True
+    built: tuple[tuple[int, int], Tree] | None = None
+
+    @classmethod
+    def empty(cls, capacity: int, n_features: int, largest_cosine: float) -> Store:
+        """A store without points."""
+        n_nodes = 2 * capacity
+        free = np.arange(n_nodes - 1, capacity - 1, -1)
+        numbers = np.array([len(free), capacity, len(free)])
+        state = State(empty_nodes(n_nodes), np.zeros((capacity, 2)), free, numbers)
+        return cls._around(state, n_features, largest_cosine)
+
+    @classmethod
+    def _around(cls, state: State, n_features: int, largest_cosine: float) -> Store:
+        n_nodes, capacity = len(state.nodes), int(state.numbers[1])
+        work = make_work(n_nodes, n_nodes)
+        work.dirty[:] = False
+        return cls(
+            state,
+            np.zeros((n_nodes, n_features)),
+            np.zeros(n_nodes),
+            np.zeros(capacity, dtype=bool),
+            np.full(capacity, -1, dtype=np.int64),
+            np.array([NO_NODE]),
+            work,
+            kernels.make_stack(n_nodes),
+            largest_cosine,
+        )
+
+    @property
+    def capacity(self) -> int:
+        """Leaves there is room for."""
+        return len(self.present)
+
+    @property
+    def n_points(self) -> int:
+        """Points in the tree."""
+        return int(self.present.sum())
+
+    def with_room_for(self, n_more: int) -> Store:
+        """The store itself, or a larger one with the same content; internal nodes, which follow the leaves, move up."""
+        if self.n_used + n_more <= self.capacity:
+            return self
+        capacity, old = max(2 * self.capacity, self.n_used + n_more), self.capacity
+        state = enlarged(self.state, np.arange(old), capacity)
+        grown = Store._around(state, self.sums.shape[1], self.largest_cosine)
+        place = np.concatenate([np.arange(old), capacity + np.arange(len(self.state.nodes) - old)])
+        grown.sums[place], grown.gap[place] = self.sums, self.gap
+        grown.work.dirty[place] = self.work.dirty
+        grown.present[:old], grown.number[:old] = self.present, self.number
+        grown.root[:] = place[self.root] if self.root[0] >= 0 else NO_NODE
+        grown.names, grown.next_number = self.names, self.next_number
+        grown.n_used, grown.largest = self.n_used, self.largest
+        grown.least_size, grown.is_even = self.least_size, self.is_even
+        return grown
+
+    def reserve(self, rows: Floats, sizes: Floats, names: list[str] | None = None) -> Ints:
+        """Leaves for new points, which get the next numbers; they are not in the tree yet."""
+        leaves = np.arange(self.n_used, self.n_used + len(rows))
+        numbers = self.next_number + np.arange(len(rows))
+        self.sums[leaves], self.state.nodes["size"][leaves], self.number[leaves] = rows, sizes, numbers
+        if names is not None:
+            self.names |= dict(zip(numbers.tolist(), names))
+        self.next_number += len(rows)
+        self.largest = max(self.largest, kernels.largest_similarity(rows))
+        self.least_size = min(self.least_size, float(sizes.min()))
+        if self.is_even and (sizes != 1).any():
+            self.is_even = False
+            self.gap[self.capacity :] = np.inf
+        self.n_used += len(rows)
+        return leaves
+
+    def insert(self, leaves: Ints) -> None:
+        """Put reserved leaves into the tree, each at its best place."""
+        kernels.insert_rows(self.state, self.features, self.work, self.stack, self.root, leaves, self.present)
+
+    def take_back(self, n_used: int, next_number: int) -> None:
+        """Return to when this many leaves were used; inserting leaves changes nothing about those before them."""
+        for leaf in n_used + np.flatnonzero(self.present[n_used:])[::-1]:
+            self.remove(int(leaf))
+        self.n_used, self.next_number = n_used, next_number
+
+    def remove(self, leaf: int) -> None:
+        """Take a leaf out of the tree."""
+        if self.root[0] == leaf:
+            self.present[leaf] = False
+            self.root[0] = NO_NODE
+            return
+        kernels.remove_leaf(self.state, self.features, self.work, self.root, leaf, self.present)
+
+    def regraft(self, subtrees: Ints) -> int:
+        """Move the touched ones of these subtrees to their best places; returns the number of moves."""
+        some_leaf = int(np.argmax(self.present))
+        n_moves = kernels.regraft_online(
+            self.state, self.features, self.work, self.stack, self.root, subtrees, some_leaf
+        )
+        return int(n_moves)
+
+    @property
+    def features(self) -> kernels.Features:
+        """What the kernels read."""
+        steepness = kernels.steepness_of(self.largest, self.least_size)
+        # gaps are kept for one largest similarity, which only that of cosines stays
+        largest = self.largest_cosine if self.is_even else np.inf
+        return kernels.Features(self.sums, self.gap, largest, steepness)
+
+    # ---- as a tree ---------------------------------------------------------------------------------------------
+
+    def used_nodes(self) -> Bools:
+        """Which nodes belong to the tree."""
+        used = np.ones(len(self.state.nodes), dtype=bool)
+        used[: self.capacity] = self.present
+        used[self.state.free[: self.state.numbers[0]]] = False
+        return used
+
+    def numbers(self) -> Ints:
+        """Numbers of the points present, ascending."""
+        return self.number[: self.n_used][self.present[: self.n_used]]
+
+    def leaf_of(self, number: int) -> int | None:
+        """The leaf of a point, if it is present."""
+        leaf = int(np.searchsorted(self.number[: self.n_used], number))
+        is_here = leaf < self.n_used and self.number[leaf] == number and bool(self.present[leaf])
+        return leaf if is_here else None
+
+    def tree(self) -> Tree:
+        """The tree over the points present, by their numbers."""
+        used = self.used_nodes()
+        number = np.cumsum(used) - 1
+        above = self.state.nodes["parent"][used]
+        return Tree.from_parents(np.where(above >= 0, number[above], -1), self.n_points, sort=True)
+
+    def named_tree(self) -> Tree:
+        """The tree with the names of its points, built once for each state of the store."""
+        # every change of the tree moves the clock of its kernels
+        moment = int(self.work.clock[0]), self.n_points
+        if self.built is None or self.built[0] != moment:
+            tree = self.tree()
+            names = [self.names.get(number, "") for number in self.numbers().tolist()]
+            self.built = (moment, tree.replace(name=names) if any(names) else tree)
+        return self.built[1]
+
+    def compact(self) -> Store:
+        """The same tree in a store of its own, which depends on nothing but the tree, its points and their weights."""
+        return Store.from_arrays(self.to_arrays())
+
+    def to_arrays(self) -> dict[str, Any]:
+        """All there is to know, for a file."""
+        leaves = np.flatnonzero(self.present)
+        return {
+            "parent": self.tree().parent,
+            "rows": self.sums[leaves],
+            "sizes": self.state.nodes["size"][leaves],
+            "number": self.number[leaves],
+            "dirty": np.flatnonzero(self.work.dirty[leaves]),
+            "largest_cosine": np.array(self.largest_cosine),
+            "next_number": np.array(self.next_number),
+            "names": np.array([self.names.get(number, "") for number in self.numbers().tolist()], dtype=str),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Store:
+        """What `to_arrays` gave; anything else is refused."""
+        rows, sizes = _floats(arrays["rows"], 2), _floats(arrays["sizes"], 1)
+        number, dirty = _numbers(arrays["number"]), _numbers(arrays["dirty"])
+        n = len(rows)
+        tree = Tree(arrays["parent"], n)
+        is_sound = (
+            len(sizes) == len(number) == len(arrays["names"]) == n
+            and number[-1:].tolist() < [int(arrays["next_number"])]
+            and (sizes > 0).all()
+            and (np.diff(number) > 0).all()
+            and (number[:1] >= 0).all()
+            and (dirty < n).all()
+            and (dirty >= 0).all()
+            and (n == 1 or tree.is_binary)
+        )
+        if not is_sound:
+            raise FormatError("its arrays do not fit together")
+        store = cls.empty(max(FIRST_CAPACITY, n), rows.shape[1], float(arrays["largest_cosine"]))
+        store.reserve(rows, sizes)
+        store.number[:n], store.next_number = number, int(arrays["next_number"])
+        store.names = {k: str(name) for k, name in zip(number.tolist(), arrays["names"]) if name}
+        store._link(tree)
+        store.work.dirty[dirty] = True
+        store.work.dirty[store.state.nodes["parent"][dirty]] |= n > 1
+        return store
+
+    def _link(self, tree: Tree) -> None:
+        """Make the reserved leaves those of a tree."""
+        from arbora.search.engines import FeatureEngine
+        from arbora.similarity import FeatureSimilarity
+
+        n, capacity = tree.n_leaves, self.capacity
+        rows, sizes = self.sums[:n], self.state.nodes["size"][:n].copy()
+        engine = FeatureEngine(FeatureSimilarity(rows, is_non_negative=True), sizes)
+        self.state = enlarged(engine.state(tree), np.arange(n), capacity)
+        below = np.vstack([rows, np.zeros((tree.n_internal, rows.shape[1]))])
+        kernels.fill_sums(below, tree.parent)
+        self.sums[capacity : capacity + tree.n_internal] = below[n:]
+        self.present[:n] = True
+        self.root[0] = 0 if n == 1 else capacity + tree.n_internal - 1
+        kernels.fill_gaps(self.state, self.features, capacity, capacity + tree.n_internal)
+
+
+def _floats(values: Any, n_dimensions: int) -> Floats:
+    array = np.asarray(values)
+    if array.ndim != n_dimensions or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise FormatError("its numbers are not finite or of another shape")
+    return array
+
+
+def _numbers(values: Any) -> Ints:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype != np.int64:
+        raise FormatError("its point numbers are damaged")
+    return array
