@@ -190,7 +190,8 @@ def _distances(vectors: Floats, metric: str) -> Floats:
         distances: Floats = in_background(lambda: pdist(vectors, metric))
     except (ValueError, TypeError) as error:
         raise ValueError(f"metric={metric!r} does not work for these vectors: {error}") from error
-    if not np.isfinite(distances).all():
+    # the largest is NaN where any is
+    if not np.isfinite(distances.max()):
         reason = "the cosine of a row of zeros" if metric == "cosine" else "values too large for it"
         raise ValueError(f"metric={metric!r} gives NaN or infinity for some pairs (for example {reason}).")
     return distances
@@ -223,7 +224,8 @@ class _GivenAway:
 
 def _scaled(values: Floats) -> tuple[Floats, int]:
     """The values, divided by a power of two where their squares would overflow or vanish; and its exponent."""
-    exponent = int(np.frexp(np.abs(values).max())[1])
+    # without a second array
+    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
     if abs(exponent) < _SAFE_EXPONENT:
         return values, 0
     return np.ldexp(values, -exponent), exponent
