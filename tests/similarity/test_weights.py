@@ -1,0 +1,47 @@
+"""Weights of neighbors: independent of the unit, joined as documented."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from arbora.similarity._weights import WEIGHTS, Weighting, join_directions, rows_of_neighbors
+
+DISTANCE = np.sort(np.random.default_rng(0).random((30, 5)) + 0.1, axis=1)
+POINTS = np.random.default_rng(1).integers(0, 30, size=(4, 5))
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_do_not_depend_on_the_unit_of_distances(kind):
+    for scale in (1e-100, 1e100):
+        plain, scaled = Weighting(kind, DISTANCE), Weighting(kind, DISTANCE * scale)
+        np.testing.assert_allclose(scaled.of_own(DISTANCE * scale), plain.of_own(DISTANCE), rtol=1e-4)
+        new = DISTANCE[:4]
+        np.testing.assert_allclose(scaled.of_new(new * scale, POINTS), plain.of_new(new, POINTS), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_lie_between_0_and_1_and_never_vanish(kind):
+    weights = Weighting(kind, DISTANCE).of_own(
+        np.concatenate([DISTANCE[:, :4], np.full((30, 1), 1e9)], axis=1)
+    )
+    assert weights.dtype == np.float32 and (weights > 0).all() and (weights <= 1).all()
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_no_neighbors_and_one_neighbor_have_weights(kind):
+    assert Weighting(kind, np.empty((3, 0))).of_own(np.empty((3, 0))).shape == (3, 0)
+    one = Weighting(kind, np.zeros((3, 1)))
+    assert (one.of_new(np.array([[5.0]]), np.array([[0]])) >= 0).all()
+    assert np.isfinite(one.of_own(np.zeros((3, 1)))).all()
+
+
+def test_directions_are_joined_as_the_chance_that_either_holds():
+    directed = sp.csr_array(np.array([[0.0, 0.5, 0.0], [0.5, 0.0, 1.0], [0.0, 0.0, 0.0]], dtype=np.float32))
+    expected = [[0, 0.75, 0], [0.75, 0, 1], [0, 1, 0]]
+    np.testing.assert_allclose(join_directions(directed, "fuzzy").toarray(), expected)
+    np.testing.assert_allclose(join_directions(directed, "heat").toarray()[0], [0, 0.5, 0])
+
+
+def test_rows_of_neighbors_hold_each_weight_at_its_point():
+    rows = rows_of_neighbors(np.array([[2, 0]]), np.array([[0.5, 1.0]], dtype=np.float32), 4)
+    assert rows.toarray().tolist() == [[1.0, 0.0, 0.5, 0.0]] and rows.has_sorted_indices
