@@ -44,6 +44,7 @@ def contents():
             texts=[" ".join(rng.choice(words, 5)) for _ in range(n)],
             images=rng.integers(0, 256, (n, 3, 4)).astype(np.uint8),
             features=rng.normal(size=(n, 5)),
+            feature_names=[f"feature {k}" for k in range(5)],
             compare=random_tree(n, np.random.default_rng(5)).replace(
                 name=[f"Leaf {k} Müller" for k in range(n)]
             ),

@@ -234,6 +234,25 @@ def test_trees_of_other_leaves_are_not_compared():
         Content(twice, compare=Tree.from_newick("((c,a),(a,d));"))
 
 
+def test_nodes_say_what_sets_them_apart_where_features_have_names():
+    import arbora as ab
+
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (20, 3)), rng.normal([9, 0, 0], 1, (20, 3))])
+    tree = ab.linkage(X, "ward")
+    content = Content(tree, features=X, feature_names=["length", "width", "mass"])
+    assert content.reasons(int(tree.children(tree.root)[0]))[0]["name"] == "length"
+    assert content.reasons(0) == content.reasons(tree.root) == []
+    assert Content(tree, features=X).explained == []
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["length", "width", "mass"])
+    assert Content(tree, features=frame).feature_names == ["length", "width", "mass"]
+    with pytest.raises(ValueError, match="feature_names must hold 3"):
+        Content(tree, features=X, feature_names=["a"])
+    with pytest.raises(ValueError, match="Pass features too"):
+        Content(tree, feature_names=["a"])
+
+
 def test_no_public_name_is_also_a_module():
     import pkgutil
 

@@ -72,6 +72,7 @@ class TreePictures(TreeArrays):
         texts: Iterable[Any] | None = None,
         images: ArrayLike | None = None,
         features: ArrayLike | None = None,
+        feature_names: Iterable[Any] | None = None,
         points: ArrayLike | None = None,
         compare: Tree | None = None,
         report: Mapping[str, Any] | None = None,
@@ -93,7 +94,7 @@ class TreePictures(TreeArrays):
         """
         viewer: Viewer | AnyWidget = import_module("arbora.view").explore(
             self, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-            features=features, points=points, compare=compare, report=report, title=title,
+            features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
             edit=edit, similarity=similarity, port=port, open_browser=open_browser, block=block,
         )  # fmt: skip
         return viewer
@@ -111,6 +112,7 @@ class TreePictures(TreeArrays):
         texts: Iterable[Any] | None = None,
         images: ArrayLike | None = None,
         features: ArrayLike | None = None,
+        feature_names: Iterable[Any] | None = None,
         points: ArrayLike | None = None,
         compare: Tree | None = None,
         report: Mapping[str, Any] | None = None,
@@ -128,7 +130,7 @@ class TreePictures(TreeArrays):
         """
         written: Path = import_module("arbora.view").to_html(
             self, path, view=view, max_leaves=max_leaves, names=names, classes=classes, metadata=metadata,
-            colors=colors, texts=texts, images=images, features=features, points=points, compare=compare,
-            report=report, title=title,
+            colors=colors, texts=texts, images=images, features=features, feature_names=feature_names, points=points,
+            compare=compare, report=report, title=title,
         )  # fmt: skip
         return written

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.arrays import as_matrix
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view import palette
@@ -23,6 +24,7 @@ N_EXEMPLARS = 12
 # A mapping of titles to values, a data frame, or (classes only) one array.
 Columns = Mapping[str, Any] | ArrayLike | Any
 _MOST_LEVELS = 12
+_MOST_EXPLAINED = 60
 _MOST_SUGGESTED = 200
 
 
@@ -47,6 +49,8 @@ class Content:
         Thumbnails, shown with leaves and as exemplars of a node; uint8, or numbers that are scaled to their range.
     features : array-like of shape (n_leaves, d), optional
         The data behind the tree: picks exemplars (nearest the mean) and places the scatter.
+    feature_names : sequence of str, optional
+        Names of the columns of `features`: a node says what sets it apart. By default those of a data frame.
     points : array-like of shape (n_leaves, 2), optional
         The linked scatter; by default the first two principal axes of `features`.
     compare : Tree, optional
@@ -68,6 +72,7 @@ class Content:
         texts: Iterable[Any] | None = None,
         images: ArrayLike | None = None,
         features: ArrayLike | None = None,
+        feature_names: Iterable[Any] | None = None,
         points: ArrayLike | None = None,
         compare: Tree | None = None,
         report: Mapping[str, Any] | None = None,
@@ -87,11 +92,13 @@ class Content:
         self.title = f"Tree of {tree.n_leaves:,} {plural}" if title is None else str(title)
         self.columns = read_columns(tree, classes, metadata)
         self.color = self._checked_colors(colors)
+        self._reasons: dict[int, list[dict[str, Any]]] = {}
         self.report = None if report is None else checked_report(report)
         self.images = None if images is None else checked_images(images, tree.n_leaves)
         self.texts = None if texts is None else checked_texts(texts, tree.n_leaves)
         self.words = None if self.texts is None else WordCounts(self.texts, tree)
         self.features = None if features is None else checked_rows(features, tree.n_leaves, "features")
+        self.feature_names = self._checked_feature_names(features, feature_names)
         self.points = self._placed_points(points)
 
     # ---- columns and names -------------------------------------------------------------------------------
@@ -149,6 +156,32 @@ class Content:
         offset = (2 * step + 1) * tree.sizes[:, None] // (2 * count[:, None])
         place = np.minimum(tree.leaf_start[:, None] + offset, tree.n_leaves - 1)
         return np.where(step < count[:, None], tree.leaf_order[place], -1)
+
+    @cached_property
+    def explained(self) -> list[int]:
+        """Nodes that say what sets them apart: the largest, where features have names."""
+        tree = self.tree
+        if self.features is None or self.feature_names is None:
+            return []
+        inner = np.arange(tree.n_leaves, tree.root)
+        inner = inner[tree.sizes[inner] < tree.sizes[tree.parent[inner]]]
+        return [int(v) for v in inner[np.argsort(-tree.sizes[inner], kind="stable")[:_MOST_EXPLAINED]]]
+
+    def reasons(self, node: int) -> list[dict[str, Any]]:
+        """What sets a node apart from its siblings, the most telling feature first."""
+        if node not in self.explained:
+            return []
+        if node not in self._reasons:
+            # brings SciPy's statistics along
+            from arbora.insight import explain
+
+            found = explain(self.tree, self.features, self.feature_names, node=node, n_features=4)[0]
+            self._reasons[node] = [
+                {"name": one.name, "effect": float(one.effect), "rule": one.rule}
+                for one in found.features
+                if np.isfinite(one.effect)
+            ]
+        return self._reasons[node]
 
     # ---- what a page receives ----------------------------------------------------------------------------
 
@@ -240,6 +273,18 @@ class Content:
                 f"colors must be values, 'cut' or the title of a column: {titles}. Got {colors!r}."
             )
         return colors
+
+    def _checked_feature_names(self, features: Any, names: Iterable[Any] | None) -> list[str] | None:
+        if self.features is None:
+            if names is not None:
+                raise ValueError("feature_names are those of features. Pass features too.")
+            return None
+        if names is None:
+            return as_matrix(features, argument="features").column_names
+        found = [str(name) for name in names]
+        if len(found) != self.features.shape[1]:
+            raise ValueError(f"feature_names must hold {self.features.shape[1]} names. Got {len(found)}.")
+        return found
 
     def _placed_points(self, points: ArrayLike | None) -> NDArray[np.float64] | None:
         if points is not None:

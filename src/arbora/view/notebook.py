@@ -32,6 +32,7 @@ def widget(
     texts: Iterable[Any] | None = None,
     images: ArrayLike | None = None,
     features: ArrayLike | None = None,
+    feature_names: Iterable[Any] | None = None,
     points: ArrayLike | None = None,
     compare: Tree | None = None,
     report: Mapping[str, Any] | None = None,
@@ -47,7 +48,7 @@ def widget(
     view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
     height : int
         Pixels.
-    names, classes, metadata, colors, texts, images, features, points, compare, report, title
+    names, classes, metadata, colors, texts, images, features, feature_names, points, compare, report, title
         What is known about the leaves; see `explore`.
 
     Returns
@@ -63,7 +64,7 @@ def widget(
     """
     shown = Content(
         tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-        features=features, points=points, compare=compare, report=report, title=title,
+        features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
     )  # fmt: skip
     return widget_of(Session(shown), view=view, height=height)
 

@@ -60,6 +60,7 @@ def to_html(
     texts: Iterable[Any] | None = None,
     images: ArrayLike | None = None,
     features: ArrayLike | None = None,
+    feature_names: Iterable[Any] | None = None,
     points: ArrayLike | None = None,
     compare: Tree | None = None,
     report: Mapping[str, Any] | None = None,
@@ -78,7 +79,7 @@ def to_html(
     max_leaves : int, optional
         Write the upper part of a larger tree: at most this many groups (20,000 at the most) take the place of its
         leaves, with their counts, columns, top words and exemplars.
-    names, classes, metadata, colors, texts, images, features, points, compare, report, title
+    names, classes, metadata, colors, texts, images, features, feature_names, points, compare, report, title
         What is known about the leaves; see `explore`.
 
     Returns
@@ -98,7 +99,7 @@ def to_html(
     """
     shown = Content(
         tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-        features=features, points=points, compare=compare, report=report, title=title,
+        features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
     )  # fmt: skip
     return write_page(shown, path, view, max_leaves=max_leaves)
 
@@ -201,6 +202,7 @@ def whole_pack(content: Content) -> bytes:
         arrays["images"] = content.images.ravel()
     if content.features is not None:
         arrays["exemplars"] = content.exemplars[nodes].astype(np.int32).reshape(-1)
+    facts["reasons"] = {str(node): content.reasons(node) for node in content.explained}
     if content.texts is not None:
         facts["texts"] = [snippet(text) for text in content.texts]
     if content.words is not None:

@@ -120,6 +120,7 @@ def explore(
     texts: Iterable[Any] | None = None,
     images: ArrayLike | None = None,
     features: ArrayLike | None = None,
+    feature_names: Iterable[Any] | None = None,
     points: ArrayLike | None = None,
     compare: Tree | None = None,
     report: Mapping[str, Any] | None = None,
@@ -153,6 +154,9 @@ def explore(
         Thumbnails of the leaves, at most 256 pixels wide and high.
     features : array-like of shape (n_leaves, d), optional
         The data behind the tree: picks exemplars (nearest the mean) and places the scatter.
+    feature_names : sequence of str, optional
+        Names of the columns of `features`: a node says what sets it apart (see `arbora.explain`). By default those of
+        a data frame.
     points : array-like of shape (n_leaves, 2), optional
         The linked scatter; by default the first two principal axes of `features`.
     compare : Tree, optional
@@ -191,7 +195,8 @@ def explore(
     check_switch(block, "block")
     about: dict[str, Any] = {
         "names": names, "classes": classes, "metadata": metadata, "colors": colors, "texts": texts, "images": images,
-        "features": features, "points": points, "compare": compare, "report": report, "title": title,
+        "features": features, "feature_names": feature_names, "points": points, "compare": compare,
+        "report": report, "title": title,
     }  # fmt: skip
     session = _session(tree, about, edit, similarity)
     if _in_notebook():
@@ -216,7 +221,7 @@ def _session(
         return Session(Content(tree, **about))
     if about["compare"] is not None:
         raise ValueError("A tree cannot be edited beside a second one. Leave out compare or edit.")
-    for argument in ("names", "texts"):
+    for argument in ("names", "texts", "feature_names"):
         # read again after every edit
         about[argument] = None if about[argument] is None else list(about[argument])
     content = Content(tree, **about)

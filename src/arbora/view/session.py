@@ -239,6 +239,7 @@ def card_facts(content: Content, node: int) -> tuple[dict[str, Any], list[int]]:
         "path": [[a, content.node_name(a), int(tree.sizes[a])] for a in _above(content, node)],
         "columns": [column.summary(node) for column in content.columns],
         "exemplars": [[leaf, content.leaf_name(leaf)] for leaf in shown],
+        "reasons": content.reasons(node),
         "words": [] if content.words is None or is_leaf else content.words.top(node),
         "text": snippet(content.texts[node]) if content.texts is not None and is_leaf else None,
     }

@@ -13,7 +13,7 @@ export function showCard(box, card, app) {
     el("h2", { class: "card-title" }, title),
     el("dl", { class: "facts" }, cardFacts(card, app).flatMap(([name, value]) => [el("dt", {}, name), el("dd", { "data-fact": name }, value)])),
     cardActions(card, app), app.editing && app.editing.actions(card), cardText(card), card.size === 1 ? cardExemplars(card, app) : null, cardColumns(card, app),
-    card.size > 1 ? cardExemplars(card, app) : null, cardWords(card), cardPath(card, app));
+    card.size > 1 ? cardExemplars(card, app) : null, cardReasons(card), cardWords(card), cardPath(card, app));
 }
 
 function cardFacts(card, app) {
@@ -122,6 +122,12 @@ export function thumbnail(images, shape, k) {
   }
   ctx.putImageData(data, 0, 0);
   return canvas;
+}
+
+function cardReasons(card) {
+  if (!card.reasons.length) return null;
+  return el("div", { class: "reasons" }, el("h3", {}, "What sets it apart from its siblings"),
+    el("ul", {}, ...card.reasons.map(({ name, effect, rule }) => el("li", { title: `${name}: ${effect > 0 ? "+" : "−"}${short(Math.abs(effect))} standard deviations` }, rule || name))));
 }
 
 function cardWords(card) {

@@ -168,6 +168,7 @@ export class LocalSource {
       path: this.pathOnCard(above),
       columns: this.facts.columns.map((column, k) => this.summary(column, k, s)),
       exemplars: shown.map((leaf) => [leaf, this.nameOf(leaf)]),
+      reasons: this.facts.reasons[node] || [],
       words: this.facts.vocabulary && !isLeaf ? this.topWords(s, 10) : [],
       text: this.facts.texts && isLeaf ? this.facts.texts[node] : null,
       images: this.imagesOf(shown),
