@@ -155,7 +155,10 @@ def test_the_callbacks_of_scikit_learn_hear_each_stage():
     model = ab.TreeClustering(random_state=0)
     model.set_callbacks(Listener())
     model.fit(X)
-    assert heard.count("stage") == 4
+    assert heard[:4] == ["similarity", "average linkage", "refine", "components"]
+    heard.clear()
+    model.partial_fit(X[:5])
+    assert heard[:3] == ["similarity", "insert", "components"]
 
 
 def test_a_clone_is_unfitted_with_the_same_parameters():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from arbora._base.progress import Bar, ProgressCallback, silent
+from arbora._base.progress import Bar, ProgressCallback, both, silent
 from arbora.search.cluster import Built, Options, Timed
 from arbora.search.components import join_components
 from arbora.search.inputs import Input, vectors_input
@@ -18,9 +18,15 @@ from arbora.similarity import Similarity
 from arbora.similarity.growth import grown, joined_names
 
 
-def grow(built: Built, rows: Any, names: list[str] | None, options: Options) -> Built:
+def grow(
+    built: Built,
+    rows: Any,
+    names: list[str] | None,
+    options: Options,
+    progress: ProgressCallback = silent,
+) -> Built:
     """The clustering with new points inserted at their best places and the tree improved around them."""
-    heard: ProgressCallback = Bar() if options.verbose else silent
+    heard = both(progress, Bar()) if options.verbose else progress
     seconds: dict[str, float] = {}
     with Timed(seconds, "similarity", heard):
         compared = grown(

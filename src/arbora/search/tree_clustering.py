@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from arbora._base.arrays import row_names
 from arbora._base.params import check_n_clusters
 from arbora._base.progress import ProgressCallback
-from arbora._base.training import FitProgress, with_callbacks
+from arbora._base.training import FitStages, with_callbacks
 from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
 from arbora.search.cluster import N_NEIGHBORS, Built, Options, build
 from arbora.search.flat import flat_clusters
@@ -36,9 +36,6 @@ from arbora.search.report import ClusterReport
 from arbora.search.scaling import Scale, Scaling
 from arbora.similarity import Similarity
 from arbora.tree import Tree
-
-# similarity, average linkage, refine, components
-_N_STAGES = 4
 
 
 class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
@@ -192,7 +189,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             # so few points say little of many: a fit on all of them
             settled = replace(options, metric=self._metric, scale="none")
             return self._fit_input(all_vectors(built.similarity, rows, names), settled, self._scaling)
-        return self._with_built(grow(built, rows, names, options))
+        with FitStages(self) as progress:
+            return self._with_built(grow(built, rows, names, options, progress))
 
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of new points: that of their best place in the tree, which stays as it is.
@@ -318,8 +316,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _fit_input(self, given: Input, options: Options, scaling: Scaling | None = None) -> TreeClustering:
         """Build on data as they are, or on vectors that were scaled before."""
         check_n_clusters(self.n_clusters, given.n_points)
-        with FitProgress(self, _N_STAGES, unit="stage") as progress:
-            built = build(given, options, _by_stages(progress))
+        with FitStages(self) as progress:
+            built = build(given, options, progress)
         return self._with_built(built if scaling is None else built._replace(scaling=scaling))
 
     def _labels_at(self, n_clusters: int | None) -> Ints:
@@ -371,15 +369,3 @@ def _with_column_names(X: Any, rows: Any) -> Any:
     """The frame where each column is one feature, so that scikit-learn reads their names; else the rows."""
     shape = getattr(X, "shape", None)
     return X if hasattr(X, "columns") and shape is not None and tuple(shape) == rows.shape else rows
-
-
-def _by_stages(progress: FitProgress) -> ProgressCallback:
-    """Each finished stage is a step for scikit-learn's callbacks."""
-    finished: list[str] = []
-
-    def report(stage: str, done: float, total: float | None) -> None:
-        if total is not None and done >= total and stage not in finished:
-            finished.append(stage)
-            progress.step(len(finished))
-
-    return report
