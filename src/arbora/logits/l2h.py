@@ -219,8 +219,9 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         if is_tensor_or_bfloat16(X):
             validate_data(self, np.broadcast_to(np.float32(0), tuple(X.shape)), reset=reset)
             return open_rows(X)
-        if isinstance(X, (list, tuple, Mapping)) or getattr(getattr(X, "dtype", None), "names", None):
-            # ragged lists, mappings and structured arrays are refused in arbora's words
+        # ragged lists, mappings (one sparse format is one) and structured arrays are refused in arbora's words
+        is_odd = isinstance(X, (list, tuple, Mapping)) or getattr(getattr(X, "dtype", None), "names", None)
+        if is_odd and not hasattr(X, "nnz"):
             X = as_matrix(X).values
         # the first reading of the rows finds NaN and infinity without another pass
         checked = validate_data(
