@@ -105,3 +105,29 @@ def test_smallest_inputs():
 def test_bad_input_is_refused_with_its_reason(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("scale", [1e-305, 1e155, 1e307])
+def test_values_of_any_size_are_split_alike(scale):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(40, 3))
+    for build in (ab.bisecting_kmeans, ab.hierarchical_kmeans):
+        plain, scaled = build(X, random_state=0), build(X * scale, random_state=0)
+        assert np.isfinite(scaled.height).all() and scaled.n_leaves == plain.n_leaves
+    assert birch(X * scale).n_leaves == 40
+
+
+def test_the_same_seed_gives_the_same_tree_and_options_of_another_kind_are_refused():
+    X, _ = make_blobs(200, 3, centers=8, random_state=0)
+    graph = ab.similarity.knn(X, 5)
+    assert louvain(graph, random_state=3) == louvain(graph, random_state=3)
+    assert ab.bisecting_kmeans(X, random_state=3) == ab.bisecting_kmeans(X, random_state=3)
+    for call, name in (
+        (lambda: ab.hierarchical_kmeans(X, 2.5), "branching"),
+        (lambda: ab.hierarchical_kmeans(X, 3, n_init="a"), "n_init"),
+        (lambda: birch(X, threshold="a"), "threshold"),
+        (lambda: louvain(graph, resolution=None), "resolution"),
+        (lambda: louvain(graph, random_state="a"), "random_state"),
+        (lambda: louvain(ab.similarity.cosine(X)), "no sparse form"),
+    ):
+        with pytest.raises(TypeError, match=name):
+            call()
