@@ -31,9 +31,7 @@ PACKAGES = (
     "arbora.view",
 )
 
-NOT_YET = {
-    "nn",
-}
+NOT_YET: set[str] = set()
 
 INSTEAD_OF = {
     "sim": "similarity",

@@ -58,7 +58,7 @@ def test_training_embeddings_and_nodes_together_separates_the_classes():
     data, label = worlds.blobs(rng, [15, 15], dimension=4, spread=0.6)
     start = torch.from_numpy(0.7 * data / np.linalg.norm(data, axis=1, keepdims=True))
     points = start.clone().requires_grad_()
-    loss = GHHCLoss(7, 4).double().start_from(start)
+    loss = GHHCLoss(7, 4).double().start_from(start, random_state=0)
     optimizer = RiemannianAdam([{"params": [points]}, {"params": loss.parameters()}], lr=0.02)
     triples = []
     for _ in range(200):

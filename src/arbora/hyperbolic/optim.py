@@ -6,8 +6,13 @@ one optimizer trains embeddings and the Euclidean weights of a model together.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
 from arbora._base.pytorch import Tensor, torch
 from arbora.hyperbolic import poincare
+
+Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
 
 
 def _riemannian_gradient(point: Tensor, gradient: Tensor) -> Tensor:
@@ -41,6 +46,8 @@ class RiemannianSGD(torch.optim.Optimizer):
     --------
     >>> import torch
     >>> from arbora.hyperbolic import poincare
+
+    Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
     >>> from arbora.hyperbolic.optim import RiemannianSGD
     >>> x = torch.tensor([0.9, 0.0], dtype=torch.float64, requires_grad=True)
     >>> optimizer = RiemannianSGD([x], lr=0.5)
@@ -52,14 +59,16 @@ class RiemannianSGD(torch.optim.Optimizer):
     True
     """
 
-    def __init__(self, params, lr: float = 1e-2, momentum: float = 0.0, *, ball: bool = True):
+    def __init__(
+        self, params: Parameters, lr: float = 1e-2, momentum: float = 0.0, *, ball: bool = True
+    ) -> None:
         _check_positive(lr=lr)
         if not 0 <= momentum < 1:
             raise ValueError(f"momentum must lie in [0, 1). Got {momentum!r}.")
         super().__init__(params, {"lr": lr, "momentum": momentum, "ball": ball})
 
     @torch.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Move every parameter one step; `closure` re-evaluates the loss, as in PyTorch."""
         loss = None
         if closure is not None:
@@ -71,8 +80,9 @@ class RiemannianSGD(torch.optim.Optimizer):
                     self._move(point, group)
         return loss
 
-    def _move(self, point: Tensor, group: dict) -> None:
+    def _move(self, point: Tensor, group: dict[str, Any]) -> None:
         ball = group["ball"]
+        assert point.grad is not None
         direction = _riemannian_gradient(point, point.grad) if ball else point.grad
         if group["momentum"]:
             state = self.state[point]
@@ -105,6 +115,8 @@ class RiemannianAdam(torch.optim.Optimizer):
     --------
     >>> import torch
     >>> from arbora.hyperbolic import poincare
+
+    Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
     >>> from arbora.hyperbolic.optim import RiemannianAdam
     >>> x = torch.tensor([[0.9, 0.0], [0.0, -0.5]], dtype=torch.float64, requires_grad=True)
     >>> optimizer = RiemannianAdam([x], lr=0.05)
@@ -118,20 +130,20 @@ class RiemannianAdam(torch.optim.Optimizer):
 
     def __init__(
         self,
-        params,
+        params: Parameters,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         *,
         ball: bool = True,
-    ):
+    ) -> None:
         _check_positive(lr=lr, eps=eps)
         if not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must lie in [0, 1). Got {betas!r}.")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "ball": ball})
 
     @torch.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Move every parameter one step; `closure` re-evaluates the loss, as in PyTorch."""
         loss = None
         if closure is not None:
@@ -143,15 +155,16 @@ class RiemannianAdam(torch.optim.Optimizer):
                     self._move(point, group)
         return loss
 
-    def _start(self, point: Tensor, ball: bool) -> dict:
-        state = self.state[point]
+    def _start(self, point: Tensor, ball: bool) -> dict[str, Any]:
+        state: dict[str, Any] = self.state[point]
         if not state:
             state["step"] = 0
             state["first"] = torch.zeros_like(point)
             state["second"] = torch.zeros_like(point[..., :1] if ball else point)
         return state
 
-    def _move(self, point: Tensor, group: dict) -> None:
+    def _move(self, point: Tensor, group: dict[str, Any]) -> None:
+        assert point.grad is not None
         ball, (beta1, beta2) = group["ball"], group["betas"]
         state = self._start(point, ball)
         state["step"] += 1

@@ -43,7 +43,9 @@ def gap(x: Tensor) -> Tensor:
 
 
 def _euclidean_norm(x: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(x, dim=-1, keepdim=True)  # its derivative at 0 is 0
+    # its derivative at 0 is 0
+    norm: Tensor = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return norm
 
 
 def _unit(x: Tensor) -> Tensor:
@@ -126,12 +128,6 @@ def mobius_add(x: Tensor, y: Tensor) -> Tensor:
     return (gap_x * total + square * x) / (gap_x * gap_y + square)
 
 
-def mobius_scale(factor: Tensor | float, x: Tensor) -> Tensor:
-    """Möbius scalar product: the point on the ray of x at `factor` times its distance from the origin."""
-    factor = torch.as_tensor(factor, dtype=x.dtype, device=x.device)
-    return _along(x, torch.tanh(factor * norm(x) / 2)[..., None], factor[..., None])
-
-
 def exp_map(x: Tensor, v: Tensor) -> Tensor:
     """Follow the geodesic that leaves x with velocity v for unit time."""
     gap_x = gap(x)
@@ -149,11 +145,6 @@ def log_map(x: Tensor, y: Tensor) -> Tensor:
     square = (difference * difference).sum(-1, keepdim=True)
     direction = gap_x * difference - square * x  # along (-x) ⊕ y
     return _along(direction, (gap_x / 2) * distance(x, y)[..., None], 1 / gap_x)
-
-
-def log_map_origin(y: Tensor) -> Tensor:
-    """`log_map` at the origin: `artanh(|y|) y / |y|`."""
-    return _along(y, norm(y)[..., None] / 2, 1.0)
 
 
 def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.random import numpy_generator
+from arbora._base.types import Floats, Ints, RandomState
 from arbora.hyperbolic import _spread_kernels as kernels
 from arbora.hyperbolic.hyphc.decode import _checked, _gaps
 from arbora.metrics import dasgupta_bounds
@@ -119,14 +121,14 @@ def lca_depths(embedding: ArrayLike) -> NDArray[np.float64]:
     return depths
 
 
-def _depths(points: NDArray, gaps: NDArray, i: NDArray, j: NDArray) -> NDArray[np.float64]:
+def _depths(points: Floats, gaps: Floats, i: Ints, j: Ints) -> Floats:
     from arbora.hyperbolic.hyphc._decode_kernels import ancestor_gaps
 
-    return np.arccosh(np.maximum(1 / np.sqrt(ancestor_gaps(points, gaps, i, j)), 1.0))
+    return np.asarray(np.arccosh(np.maximum(1 / np.sqrt(ancestor_gaps(points, gaps, i, j)), 1.0)))
 
 
-def _sampled_margins(points: NDArray, n_triples: int, random_state: Any) -> tuple[float, float]:
-    rng = np.random.default_rng(random_state)
+def _sampled_margins(points: Floats, n_triples: int, random_state: RandomState) -> tuple[float, float]:
+    rng = numpy_generator(random_state)
     n, gaps = len(points), _gaps(points)
     found, margin = math.inf, math.inf
     for first in range(0, n_triples, 1 << 18):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from arbora._base.pytorch import Tensor, nn, torch
+from arbora._base.random import numpy_generator
+from arbora._base.types import RandomState
 from arbora.hyperbolic import poincare
 from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.extract import extract_tree
@@ -42,7 +42,7 @@ class GHHCLoss(nn.Module):
     >>> loss = GHHCLoss(n_internal=3, dimension=2, generator=torch.Generator().manual_seed(0))
     >>> value = loss(points, torch.tensor([[0, 1, 2], [2, 3, 0]]))
     >>> value.backward()
-    >>> loss.start_from(points).tree(points).cut(n_clusters=2).tolist()
+    >>> loss.start_from(points, random_state=0).tree(points).cut(n_clusters=2).tolist()
     [0, 0, 1, 1]
     """
 
@@ -132,14 +132,14 @@ class GHHCLoss(nn.Module):
         return child_parent_dissimilarity(self.nodes[child], self.nodes[parent[child]], self.margin).sum()
 
     @torch.no_grad()
-    def start_from(self, embeddings: Tensor, seed: int = 0) -> GHHCLoss:
+    def start_from(self, embeddings: Tensor, *, random_state: RandomState = None) -> GHHCLoss:
         """Place the nodes by an initial hierarchy over the embeddings; returns the module itself.
 
         A binary hierarchy has an odd number of nodes and at most one less than twice the points; nodes
         beyond stay.
         """
         points = embeddings.detach().cpu().double().numpy()
-        found = initial_nodes(points, len(self.nodes), np.random.default_rng(seed))
+        found = initial_nodes(points, len(self.nodes), numpy_generator(random_state))
         self.nodes[: len(found)] = torch.from_numpy(found).to(self.nodes)
         return self
 

@@ -71,4 +71,5 @@ def gyroplane_logits(x: Tensor, point: Tensor, normal: Tensor) -> Tensor:
     along = (numerator * normal).sum(-1)
     length = torch.linalg.vector_norm(normal, dim=-1).clamp_min(1e-15)
     ratio = 2 * along / ((gap_p * gap_x).squeeze(-1) * length)
-    return 2 * length * torch.asinh(ratio)
+    distance: Tensor = 2 * length * torch.asinh(ratio)
+    return distance

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from arbora._base.pytorch import Tensor, nn, torch
 from arbora.probabilistic import objectives
-from arbora.probabilistic.graph_input import read_graph
 from arbora.probabilistic.parameterizations import torch_graph
 from arbora.probabilistic.sparse import edge_distribution
+from arbora.similarity import graph
+
+Directed: TypeAlias = Literal["sum", "max", "mean"]
 
 
 class GraphLoss(nn.Module):
     """Holds a graph's edge distribution as buffers, for losses of a probabilistic hierarchy (A, B)."""
 
-    def __init__(self, graph: Any, *, directed: str = "sum", dtype: torch.dtype = torch.float64) -> None:
+    pairs: Tensor
+    loops: Tensor
+
+    def __init__(
+        self, similarity: Any, *, directed: Directed = "sum", dtype: torch.dtype = torch.float64
+    ) -> None:
         super().__init__()
-        pairs, loops = torch_graph(edge_distribution(read_graph(graph, directed)), dtype)
+        pairs, loops = torch_graph(edge_distribution(graph(similarity, directed=directed)), dtype)
         self.register_buffer("pairs", pairs)
         self.register_buffer("loops", loops)
 
     def check(self, A: Tensor, B: Tensor) -> None:
-        """Raise unless A has one row a node of the graph and B fits A."""
+        """Raise unless A has one row per node of the graph and B fits A."""
         if A.ndim != 2 or A.shape[0] != len(self.loops):
-            raise ValueError(f"A must have one row a node, {len(self.loops)}. Got shape {tuple(A.shape)}.")
+            raise ValueError(f"A must have one row per node, {len(self.loops)}. Got shape {tuple(A.shape)}.")
         if B.shape != (A.shape[1], A.shape[1]):
             raise ValueError(
                 f"B must be {A.shape[1]} x {A.shape[1]}, like A's columns. Got {tuple(B.shape)}."
@@ -44,7 +51,7 @@ class SoftDasgupta(GraphLoss):
 
     Parameters
     ----------
-    graph : sparse matrix, networkx graph, tuple (rows, cols[, weights]) or GraphSimilarity
+    similarity : sparse matrix, networkx graph, tuple (rows, cols[, weights]) or GraphSimilarity
     directed : {"sum", "max", "mean"}
         How an asymmetric adjacency becomes symmetric.
     dtype : torch.dtype

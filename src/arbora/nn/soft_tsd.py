@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arbora._base.pytorch import Tensor, torch
-from arbora.nn.soft_dasgupta import GraphLoss
+from arbora.nn.soft_dasgupta import Directed, GraphLoss
 from arbora.probabilistic import objectives
 
 
@@ -16,7 +16,7 @@ class SoftTSD(GraphLoss):
 
     Parameters
     ----------
-    graph : sparse matrix, networkx graph, tuple (rows, cols[, weights]) or GraphSimilarity
+    similarity : sparse matrix, networkx graph, tuple (rows, cols[, weights]) or GraphSimilarity
     exact : bool
         q(z) as in App. A.11 of the paper; False takes its proxy, which lets a leaf's pair with itself meet
         where two independent walks from it do.
@@ -38,14 +38,14 @@ class SoftTSD(GraphLoss):
 
     def __init__(
         self,
-        graph: Any,
+        similarity: Any,
         *,
         exact: bool = True,
         normalize: bool = False,
-        directed: str = "sum",
+        directed: Directed = "sum",
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        super().__init__(graph, directed=directed, dtype=dtype)
+        super().__init__(similarity, directed=directed, dtype=dtype)
         self.exact = exact
         self.scale = 1.0 / self.mutual_information() if normalize else 1.0
 

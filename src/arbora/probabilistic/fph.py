@@ -136,6 +136,8 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     3.4286
     """
 
+    tree_: Tree
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -320,7 +322,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return state.rng
 
     def _keep(self, tree: Tree, model: Model, columns: Ints) -> None:
-        self.tree_: Tree = tree
+        self.tree_ = tree
         self.A_, self.B_ = model
         self.n_internal_ = model.n_internal
         # which internal node of the model each internal node of the tree is; None where it was refined

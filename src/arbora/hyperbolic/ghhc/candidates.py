@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from arbora._base.types import AnyFloats
 from arbora.hyperbolic.ghhc import _kernels as kernels
-from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
+from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.model import lca_distributions
 
 # nodes: all of them are always considered where there are no more
@@ -18,7 +19,7 @@ NEGLIGIBLE_MASS = 0.01
 SAMPLED = 32
 
 
-def choose_candidates(table: NodeTable, points: Floats, temperature: float) -> int | None:
+def choose_candidates(table: NodeTable, points: AnyFloats, temperature: float) -> int | None:
     """The fewest nearest nodes that leave out negligible mass for the triples `points` [3, B, d]; None: all nodes.
 
     Examples
@@ -46,13 +47,15 @@ def choose_candidates(table: NodeTable, points: Floats, temperature: float) -> i
 
 
 def left_out_mass(
-    table: NodeTable, points: Floats, temperature: float, n_candidates: int
+    table: NodeTable, points: AnyFloats, temperature: float, n_candidates: int
 ) -> tuple[float, float]:
     """Mean mass of the LCA distributions of pairs and of triples beyond the nearest nodes."""
     return _left_out(table.scores(points), lca_distributions(table, points, temperature), n_candidates)
 
 
-def _left_out(scores: Floats, masses: tuple[Floats, Floats], n_candidates: int) -> tuple[float, float]:
+def _left_out(
+    scores: AnyFloats, masses: tuple[AnyFloats, AnyFloats], n_candidates: int
+) -> tuple[float, float]:
     near = kernels.nearest_candidates(scores, n_candidates)
     pair, triple = (1.0 - float(np.take_along_axis(mass, near, axis=1).sum(axis=1).mean()) for mass in masses)
     return pair, triple

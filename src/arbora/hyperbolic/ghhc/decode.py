@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from arbora._base.rows import Rows
-from arbora._base.types import Bools, Ints
+from arbora._base.types import AnyFloats, Bools, Ints
 from arbora.hyperbolic.ghhc import model
-from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
+from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.extract import Extraction, extract_tree
 from arbora.hyperbolic.ghhc.placement import CHUNK, BallPlacement
 from arbora.tree import Tree
 
 
-def placed_chunks(rows: Rows, placement: BallPlacement) -> Iterator[tuple[slice, Floats]]:
+def placed_chunks(rows: Rows, placement: BallPlacement) -> Iterator[tuple[slice, AnyFloats]]:
     """Rows in the ball, a chunk at a time."""
     return ((places, placement(chunk)) for places, chunk in rows.chunks(CHUNK, finite=True))
 
 
 def assign(
     table: NodeTable, rows: Rows, placement: BallPlacement, usable: Bools | None = None, n_threads: int = 1
-) -> tuple[Ints, Floats]:
+) -> tuple[Ints, AnyFloats]:
     """Parent of every row and the probability of that choice."""
     parent, probability = np.empty(rows.count_rows(), np.int64), np.empty(rows.count_rows())
     for places, chunk in placed_chunks(rows, placement):
@@ -51,9 +51,9 @@ def most_likely_tree(
     return found, point_parent, node_parent
 
 
-def heights(table: NodeTable, placement: BallPlacement) -> Floats:
+def heights(table: NodeTable, placement: BallPlacement) -> AnyFloats:
     """Hyperbolic distance of nodes from the sphere of the data, towards the origin."""
-    return np.maximum(2.0 * np.arctanh(placement.norm) - table.depth.astype(np.float64), 0.0)
+    return np.asarray(np.maximum(2.0 * np.arctanh(placement.norm) - table.depth.astype(np.float64), 0.0))
 
 
 def sampled_tree(
@@ -67,7 +67,7 @@ def sampled_tree(
     point_parent = np.empty(rows.count_rows(), np.int64)
     for places, chunk in placed_chunks(rows, placement):
 
-        def of_points(part: slice, chunk: Floats = chunk) -> Floats:
+        def of_points(part: slice, chunk: AnyFloats = chunk) -> AnyFloats:
             return model.point_log_probabilities(table, chunk[part], temperature)
 
         point_parent[places] = _draw(len(chunk), len(table), of_points, rng)
@@ -84,7 +84,7 @@ def sampled_tree(
     return extract_tree(point_parent, node_parent, heights(table, placement)).tree
 
 
-def _draw(n_rows: int, n_nodes: int, logs: Callable[[slice], Floats], rng: np.random.Generator) -> Ints:
+def _draw(n_rows: int, n_nodes: int, logs: Callable[[slice], AnyFloats], rng: np.random.Generator) -> Ints:
     """One column for each row, with the given log probabilities (by adding Gumbel noise)."""
     drawn = np.empty(n_rows, np.int64)
     for part in model.blocks(n_rows, n_nodes):
@@ -93,7 +93,7 @@ def _draw(n_rows: int, n_nodes: int, logs: Callable[[slice], Floats], rng: np.ra
     return drawn
 
 
-def split_uncertainty(tree: Tree) -> Floats:
+def split_uncertainty(tree: Tree) -> AnyFloats:
     """Mean probability that a child of each internal node belongs elsewhere: float64[n_internal]."""
     support = np.ones(tree.n_nodes) if tree.support is None else tree.support
     doubt = 1.0 - support[:-1]

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.types import AnyFloats as Floats
-from arbora._base.types import Ints
+from arbora._base.types import AnyFloats, Ints
 
 # of a squared distance over gaps: keeps derivatives finite where point and node coincide
 SMALLEST = 1e-12
 
 
-def gaps(points: Floats) -> Floats:
+def gaps(points: AnyFloats) -> AnyFloats:
     """``1 - |x|²`` of every row."""
-    return np.maximum(1.0 - np.einsum("...d,...d->...", points, points), 1e-12).astype(points.dtype)
+    gap = np.maximum(1.0 - np.einsum("...d,...d->...", points, points), 1e-12)
+    return np.asarray(gap, dtype=points.dtype)
 
 
-def depths(points: Floats) -> Floats:
+def depths(points: AnyFloats) -> AnyFloats:
     """Hyperbolic norm ``2 artanh |x|`` of every row (Eq. 2), from the same gap as the distances."""
     gap = gaps(points)
     return 2.0 * np.arcsinh(np.sqrt((1.0 - gap) / gap))
@@ -46,7 +46,7 @@ class NodeTable:
     array([[1.0986, 2.1972]])
     """
 
-    def __init__(self, nodes: Floats) -> None:
+    def __init__(self, nodes: AnyFloats) -> None:
         self.nodes = np.array(nodes, order="C")
         n_nodes, dimension = self.nodes.shape
         self.gap = np.empty(n_nodes, self.nodes.dtype)
@@ -67,23 +67,23 @@ class NodeTable:
         self._table[rows, -2] = (1.0 - gap) / gap
         self._table[rows, -1] = 1.0 / gap
 
-    def scores(self, points: Floats) -> Floats:
+    def scores(self, points: AnyFloats) -> AnyFloats:
         """``|x - z|² / (1 - |z|²)``, ordering the nodes around a point as the distance does: float[..., M]."""
         flat = points.reshape(-1, points.shape[-1])
         return (lifted(flat) @ self._table.T).reshape(*points.shape[:-1], len(self))
 
-    def ratios(self, points: Floats) -> Floats:
+    def ratios(self, points: AnyFloats) -> AnyFloats:
         """``|x - z|² / ((1 - |x|²)(1 - |z|²))``, never below `SMALLEST`: float[N, M]."""
         ratio = self.scores(points)
         ratio /= gaps(points)[:, None]
         return np.maximum(ratio, SMALLEST, out=ratio)
 
-    def distances(self, points: Floats) -> Floats:
+    def distances(self, points: AnyFloats) -> AnyFloats:
         """Hyperbolic distance of every point to every node: float[N, M]."""
         ratio = self.ratios(points)
         return np.multiply(2.0, np.arcsinh(np.sqrt(ratio, out=ratio), out=ratio), out=ratio)
 
-    def dissimilarities(self, children: Floats, margin: float = 0.0) -> Floats:
+    def dissimilarities(self, children: AnyFloats, margin: float = 0.0) -> AnyFloats:
         """Child–parent dissimilarity of every row of `children` to every node (Eq. 3; with a margin Eq. 16).
 
         The distance, weighted by one plus how far the parent's norm (plus the margin) exceeds the child's.
@@ -92,7 +92,7 @@ class NodeTable:
         return self.distances(children) * (1.0 + np.maximum(excess, 0.0))
 
 
-def lifted(points: Floats) -> Floats:
+def lifted(points: AnyFloats) -> AnyFloats:
     """Rows ``(x, 1, |x|²)``."""
     out = np.empty((len(points), points.shape[1] + 2), points.dtype)
     out[:, :-2] = points

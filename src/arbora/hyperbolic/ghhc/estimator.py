@@ -423,7 +423,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """The rows of X, or by default those of the fit."""
         if X is not None:
             return self._rows(X, reset=False)
-        data = getattr(self, "_data", None)
+        data: Rows | None = getattr(self, "_data", None)
         if data is None:
             raise ValueError("The model was loaded without its data. Pass X.")
         return data

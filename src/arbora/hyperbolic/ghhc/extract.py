@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.types import Ints
-from arbora.hyperbolic.ghhc.distances import Floats
+from arbora._base.types import AnyFloats, Ints
 from arbora.tree import Tree
 from arbora.tree.groups import tree_of_groups
 
@@ -30,9 +29,9 @@ class Extraction(NamedTuple):
 def extract_tree(
     point_parent: Ints,
     node_parent: Ints,
-    node_height: Floats | None = None,
-    point_support: Floats | None = None,
-    node_support: Floats | None = None,
+    node_height: AnyFloats | None = None,
+    point_support: AnyFloats | None = None,
+    node_support: AnyFloats | None = None,
 ) -> Extraction:
     """Tree of a choice of parents for points and nodes.
 

@@ -8,10 +8,9 @@ import fastcluster
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from arbora._base.types import Ints
+from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc import seeding
-from arbora.hyperbolic.ghhc.distances import Floats
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 from arbora.hyperbolic.ghhc.seeding import Seeding
 
@@ -23,7 +22,7 @@ SEEDS_PER_LEAF, MOST_SEEDS = 8, 4096
 
 
 def initial_nodes(
-    points: Floats,
+    points: AnyFloats,
     n_internal: int,
     rng: np.random.Generator,
     *,
@@ -31,7 +30,7 @@ def initial_nodes(
     norms: Norms = "centroid",
     linkage: Linkage = "ward",
     n_sweeps: int = 10,
-) -> Floats:
+) -> AnyFloats:
     """Nodes of a binary hierarchy with at most `n_internal` nodes, leaves first, then in order of merging.
 
     Seeds are chosen among `points` (`leaves`: ``"k-means++"``, ``"farthest"``, ``"random"``), a few for each
@@ -59,7 +58,7 @@ def initial_nodes(
     return place(averages, n_leaves, radius, norms)
 
 
-def _cut_to_means(seeds: Floats, n_leaves: int, linkage: Linkage) -> Floats:
+def _cut_to_means(seeds: AnyFloats, n_leaves: int, linkage: Linkage) -> AnyFloats:
     """Means of the clusters of seeds that stand when agglomerative clustering has `n_leaves` left."""
     n_seeds = len(seeds)
     cluster = np.arange(2 * n_seeds - n_leaves)
@@ -71,7 +70,7 @@ def _cut_to_means(seeds: Floats, n_leaves: int, linkage: Linkage) -> Floats:
     return seeding.group_means(seeds, label, n_leaves)[0]
 
 
-def merge_order(leaves: Floats, size: Ints, linkage: Linkage) -> Ints:
+def merge_order(leaves: AnyFloats, size: Ints, linkage: Linkage) -> Ints:
     """Pairs merged by agglomerative clustering, in order, numbered as in SciPy: int64[n_leaves - 1, 2].
 
     Ward's linkage counts the points behind each leaf (`size`); the others take every leaf as one.
@@ -80,16 +79,17 @@ def merge_order(leaves: Floats, size: Ints, linkage: Linkage) -> Ints:
         return np.empty((0, 2), np.int64)
     if linkage == "ward":
         pairs, heights = kernels.ward_merges(leaves, size)
-        return kernels.number_merges(pairs[np.argsort(heights, kind="stable")], len(leaves))
+        order = np.argsort(heights, kind="stable")
+        return np.asarray(kernels.number_merges(pairs[order], len(leaves)))
     if linkage in ("centroid", "median", "single"):
         # from vectors: no n² memory
         result = fastcluster.linkage_vector(leaves, method=linkage)
     else:
         result = fastcluster.linkage(pdist(leaves), method=linkage, preserve_input=False)
-    return result[:, :2].astype(np.int64)
+    return np.asarray(result[:, :2], dtype=np.int64)
 
 
-def _averages(leaves: Floats, size: Ints, merges: Ints) -> Floats:
+def _averages(leaves: AnyFloats, size: Ints, merges: Ints) -> AnyFloats:
     """Leaves, then every merged node as the average of the points below it."""
     n_leaves = len(leaves)
     total = np.empty((n_leaves + len(merges), leaves.shape[1]), leaves.dtype)
@@ -101,7 +101,7 @@ def _averages(leaves: Floats, size: Ints, merges: Ints) -> Floats:
     return total / weight[:, None]
 
 
-def place(averages: Floats, n_leaves: int, radius: float, norms: Norms) -> Floats:
+def place(averages: AnyFloats, n_leaves: int, radius: float, norms: Norms) -> AnyFloats:
     """Scale averages of points of norm `radius` into the ball.
 
     ``norms="log"`` is the paper's: the node of the j-th of N merges gets norm ``log(N - j) / log N`` (times

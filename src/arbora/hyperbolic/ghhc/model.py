@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import log_softmax
 
 from arbora._base.threads import share_out
-from arbora._base.types import Bools, Ints
+from arbora._base.types import AnyFloats, Bools, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
-from arbora.hyperbolic.ghhc.distances import Floats, NodeTable, depths, gaps
+from arbora.hyperbolic.ghhc.distances import NodeTable, depths, gaps
 
 # entries of a block of child-by-node matrices
 BLOCK = 4_000_000
@@ -36,8 +36,8 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def nearest_parents(
-    table: NodeTable, points: Floats, usable: Bools | None = None, n_threads: int = 1
-) -> tuple[Ints, Floats]:
+    table: NodeTable, points: AnyFloats, usable: Bools | None = None, n_threads: int = 1
+) -> tuple[Ints, AnyFloats]:
     """The node each data point selects as parent (Eq. 4), and the probability of that choice (Eq. 5).
 
     With `usable` only these nodes are chosen; the probability still counts all.
@@ -69,7 +69,7 @@ def nearest_parents(
     return parent, np.minimum(probability, 1.0)
 
 
-def _smallest(values: Floats, usable: Bools | None) -> tuple[Ints, Floats]:
+def _smallest(values: AnyFloats, usable: Bools | None) -> tuple[Ints, AnyFloats]:
     if usable is not None:
         values[:, ~usable] = np.inf
     place = values.argmin(axis=1)
@@ -90,14 +90,14 @@ def node_parents(table: NodeTable, children: Ints | None = None, place: Ints | N
     return parent
 
 
-def point_log_probabilities(table: NodeTable, points: Floats, temperature: float = 1.0) -> Floats:
+def point_log_probabilities(table: NodeTable, points: AnyFloats, temperature: float = 1.0) -> AnyFloats:
     """Log P(parent = node | data point), Eq. 5: float[N, M]."""
-    return log_softmax(-table.dissimilarities(points) / temperature, axis=1)
+    return np.asarray(log_softmax(-table.dissimilarities(points) / temperature, axis=1))
 
 
 def node_log_probabilities(
     table: NodeTable, children: Ints, place: Ints | None = None, temperature: float = 1.0
-) -> Floats:
+) -> AnyFloats:
     """Log P(parent = node | node), Eq. 5 over the nodes of smaller norm (-inf elsewhere): float[C, M].
 
     The row of the root is -inf throughout: it has no parent.
@@ -111,7 +111,7 @@ def node_log_probabilities(
 
 
 def tree_log_probability(
-    table: NodeTable, points: Floats, point_parent: Ints, node_parent: Ints, temperature: float = 1.0
+    table: NodeTable, points: AnyFloats, point_parent: Ints, node_parent: Ints, temperature: float = 1.0
 ) -> float:
     """Log of the probability of a choice of parents for all points and nodes (Eq. 6)."""
     total = 0.0
@@ -126,15 +126,17 @@ def tree_log_probability(
     return total
 
 
-def lca_distributions(table: NodeTable, points: Floats, temperature: float = 1.0) -> tuple[Floats, Floats]:
+def lca_distributions(
+    table: NodeTable, points: AnyFloats, temperature: float = 1.0
+) -> tuple[AnyFloats, AnyFloats]:
     """Distributions over the LCA of (i, j) and of (i, j, k) for triples `points` [3, B, d], over all nodes."""
     dissimilarity = np.stack([table.dissimilarities(member) for member in points])
     return ancestors(dissimilarity, dissimilarity.dtype.type(0), temperature)
 
 
 def ancestors(
-    dissimilarity: Floats, noise: Floats | np.floating, temperature: float
-) -> tuple[Floats, Floats]:
+    dissimilarity: AnyFloats, noise: AnyFloats | np.floating, temperature: float
+) -> tuple[AnyFloats, AnyFloats]:
     """LCA distributions of pairs and of triples (Eq. 12–14) from dissimilarities to nodes [3, B, M]: float[B, M] each.
 
     The second gives no mass to the most likely node of the first, and so none at all where that is the only node.
@@ -146,7 +148,7 @@ def ancestors(
     return _softmax(pair), _softmax(triple) if pair.shape[1] > 1 else np.zeros_like(pair)
 
 
-def _softmax(logits: Floats) -> Floats:
+def _softmax(logits: AnyFloats) -> AnyFloats:
     """In place."""
     logits -= logits.max(axis=1, keepdims=True)
     np.exp(logits, out=logits)

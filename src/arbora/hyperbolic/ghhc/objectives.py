@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.types import Ints
+from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
-from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable
+from arbora.hyperbolic.ghhc.distances import SMALLEST, NodeTable
 from arbora.hyperbolic.ghhc.ranking import Considered, RankingTerms, consider, depth_slope, ranking_terms
 
 
@@ -24,23 +24,23 @@ class RowGradient(NamedTuple):
     """Euclidean gradient of the nodes `rows` (distinct); the gradient of every other node is zero."""
 
     rows: Ints
-    values: Floats
+    values: AnyFloats
 
 
 class RankingCost(NamedTuple):
     """Cost of every triple, gradient by the nodes, and by the points [3, B, d] where asked for."""
 
-    cost: Floats
+    cost: AnyFloats
     nodes: RowGradient
-    points: Floats | None
+    points: AnyFloats | None
 
 
 def ranking_cost(
     table: NodeTable,
-    points: Floats,
+    points: AnyFloats,
     *,
     temperature: float = 1.0,
-    noise: Floats | None = None,
+    noise: AnyFloats | None = None,
     n_candidates: int | None = None,
     with_points: bool = False,
     n_threads: int = 1,
@@ -89,14 +89,18 @@ def ranking_cost(
     return RankingCost(cost, gradient, by_points)
 
 
-def _sparse_gradient(table, candidates, towards, along, points) -> RowGradient:
+def _sparse_gradient(
+    table: NodeTable, candidates: Ints, towards: AnyFloats, along: AnyFloats, points: AnyFloats
+) -> RowGradient:
     rows, position = np.unique(candidates), np.zeros(len(table), np.int64)
     position[rows] = np.arange(len(rows))
     values = kernels.scatter_gradient(candidates, towards, along, points, table.nodes, position, len(rows))
     return RowGradient(rows, values)
 
 
-def _point_gradient(table, candidates, batch: Considered, terms: RankingTerms, points) -> Floats:
+def _point_gradient(
+    table: NodeTable, candidates: Ints | None, batch: Considered, terms: RankingTerms, points: AnyFloats
+) -> AnyFloats:
     """By symmetry ``∂d/∂x = s ((1 + |x - z|²/(1 - |x|²)) x - z)``."""
     along = (terms.towards * (1.0 + batch.scores * batch.node_gap / batch.point_gap)).sum(
         axis=2, keepdims=True
@@ -106,7 +110,7 @@ def _point_gradient(table, candidates, batch: Considered, terms: RankingTerms, p
         pulled = terms.towards @ table.nodes
     else:
         pulled = np.einsum("ptc,tcd->ptd", terms.towards, table.nodes[candidates], optimize=True)
-    return along * points - pulled
+    return np.asarray(along * points - pulled)
 
 
 def margin_cost(table: NodeTable, children: Ints, parents: Ints, margin: float) -> tuple[float, RowGradient]:

@@ -11,12 +11,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.types import AnyFloats
 from arbora.errors import DivergedError
-from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
+from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.objectives import RowGradient
 
 
-def retract(points: Floats, moves: Floats, limit: float) -> Floats:
+def retract(points: AnyFloats, moves: AnyFloats, limit: float) -> AnyFloats:
     """Points moved in the ambient space, and scaled back to norm `limit` where they exceed it (Eq. 19)."""
     moved = points + moves
     norm = np.sqrt(np.einsum("nd,nd->n", moved, moved))

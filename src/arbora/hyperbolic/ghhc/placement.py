@@ -112,4 +112,4 @@ def first_projection(
     width = n_features if n_components is None else n_components
     if kind == "learned" and width == n_features:
         return np.eye(n_features, dtype=dtype)
-    return (rng.standard_normal((n_features, width)) / np.sqrt(width)).astype(dtype)
+    return np.asarray(rng.standard_normal((n_features, width)) / np.sqrt(width), dtype=dtype)

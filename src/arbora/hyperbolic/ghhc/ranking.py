@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.types import Ints
+from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
-from arbora.hyperbolic.ghhc.distances import SMALLEST, Floats, NodeTable, depths, gaps
+from arbora.hyperbolic.ghhc.distances import SMALLEST, NodeTable, depths, gaps
 from arbora.hyperbolic.ghhc.model import ancestors
 
 # scores worked on at a time: the arrays over them stay in the cache
@@ -35,27 +35,27 @@ class Considered(NamedTuple):
         Added to the logits of both LCA distributions.
     """
 
-    scores: Floats
-    node_gap: Floats
-    node_depth: Floats
-    point_gap: Floats
-    point_depth: Floats
-    noise: Floats
+    scores: AnyFloats
+    node_gap: AnyFloats
+    node_depth: AnyFloats
+    point_gap: AnyFloats
+    point_depth: AnyFloats
+    noise: AnyFloats
 
     def of_triples(self, rows: slice) -> Considered:
         """The part of some triples."""
-        scores, *nodes, point_gap, point_depth, noise = self
         return Considered(
-            scores[:, rows],
-            *(each[rows] for each in nodes),
-            point_gap[:, rows],
-            point_depth[:, rows],
-            noise[rows],
+            self.scores[:, rows],
+            self.node_gap[rows],
+            self.node_depth[rows],
+            self.point_gap[:, rows],
+            self.point_depth[:, rows],
+            self.noise[rows],
         )
 
 
 def consider(
-    table: NodeTable, points: Floats, n_candidates: int | None, noise: Floats | None
+    table: NodeTable, points: AnyFloats, n_candidates: int | None, noise: AnyFloats | None
 ) -> tuple[Considered, Ints | None]:
     """The triples `points` [3, B, d] against all nodes, or the `n_candidates` nearest; and which these are."""
     scores, n_triples = table.scores(points), points.shape[1]
@@ -65,7 +65,8 @@ def consider(
         scores = kernels.take_candidates(scores, candidates)
         nodes = table.gap[candidates], table.depth[candidates]
     else:
-        nodes = tuple(np.broadcast_to(each, (n_triples, len(table))) for each in (table.gap, table.depth))
+        shape = (n_triples, len(table))
+        nodes = np.broadcast_to(table.gap, shape), np.broadcast_to(table.depth, shape)
     noise = (
         np.zeros(scores.shape[1:], scores.dtype) if noise is None else noise.astype(scores.dtype, copy=False)
     )
@@ -79,13 +80,13 @@ class RankingTerms(NamedTuple):
     derivative by the hyperbolic norm of each point, through the penalties, with the sign turned.
     """
 
-    cost: Floats
+    cost: AnyFloats
     # [3, B, K]
-    towards: Floats
+    towards: AnyFloats
     # [B, K]
-    along: Floats
+    along: AnyFloats
     # [3, B]
-    lowered: Floats
+    lowered: AnyFloats
 
 
 def ranking_terms(batch: Considered, temperature: float, n_threads: int = 1) -> RankingTerms:
@@ -145,7 +146,7 @@ def _block_terms(batch: Considered, temperature: float) -> RankingTerms:
     return RankingTerms(cost, towards, along, lowered)
 
 
-def _excess(batch: Considered) -> Floats | None:
+def _excess(batch: Considered) -> AnyFloats | None:
     """By how much the norms of nodes exceed those of points; None where none does, as in training by `GHHC`."""
     if batch.node_depth.max() <= batch.point_depth.min():
         return None
@@ -153,7 +154,12 @@ def _excess(batch: Considered) -> Floats | None:
 
 
 def _add_softmax_backwards(
-    lift: Floats, dissimilarity: Floats, pair: Floats, triple: Floats, pull: Floats, temperature: float
+    lift: AnyFloats,
+    dissimilarity: AnyFloats,
+    pair: AnyFloats,
+    triple: AnyFloats,
+    pull: AnyFloats,
+    temperature: float,
 ) -> None:
     """Derivatives through the two distributions; the maxima of Eq. 12 and 14 pass them to the farthest point."""
     by_pair, by_triple = (
@@ -168,6 +174,6 @@ def _add_softmax_backwards(
     lift[2] += to_third
 
 
-def depth_slope(gap: Floats) -> Floats:
+def depth_slope(gap: AnyFloats) -> AnyFloats:
     """``∂(2 artanh |z|)/∂z`` divided by z: ``2 / ((1 - |z|²) |z|)``, finite at the origin."""
-    return 2.0 / (gap * np.sqrt(np.maximum(1.0 - gap, SMALLEST)))
+    return np.asarray(2.0 / (gap * np.sqrt(np.maximum(1.0 - gap, SMALLEST))))

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from arbora._base.types import Ints
-from arbora.hyperbolic.ghhc.distances import Floats
+from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc.model import blocks
 
 _POOL_STREAM, _STEP_STREAM = 0, 1
@@ -44,7 +43,7 @@ class TripleSampler:
 
     def __init__(
         self,
-        read: Callable[[Ints], Floats],
+        read: Callable[[Ints], AnyFloats],
         n_rows: int,
         seed: int,
         n_neighbors: int,
@@ -56,7 +55,7 @@ class TripleSampler:
         self._number = -1
         self.rows = np.empty(0, np.int64)
 
-    def pool(self, step: int) -> Floats:
+    def pool(self, step: int) -> AnyFloats:
         """Points of the pool that serves this step; afterwards `rows` are their row numbers."""
         number = 0 if self._n_rows <= self._pool_size else step // self._pool_steps
         if number != self._number:
@@ -90,7 +89,7 @@ def other_than(first: Ints, second: Ints, drawn: Ints) -> Ints:
     return drawn + (drawn >= high)
 
 
-def closest_pair_first(points: Floats, triples: Ints) -> Ints:
+def closest_pair_first(points: AnyFloats, triples: Ints) -> Ints:
     """Reorder each triple so that its first two members are the most similar (nearest) pair."""
     i, j, k = points[triples]
     apart = np.stack([((i - j) ** 2).sum(1), ((i - k) ** 2).sum(1), ((j - k) ** 2).sum(1)])
@@ -98,7 +97,7 @@ def closest_pair_first(points: Floats, triples: Ints) -> Ints:
     return np.take_along_axis(triples, order.T, axis=0)
 
 
-def nearest_neighbors(points: Floats, n_neighbors: int) -> Ints:
+def nearest_neighbors(points: AnyFloats, n_neighbors: int) -> Ints:
     """The nearest other rows of every row, by Euclidean distance, in no order: int64[n, n_neighbors]."""
     half = 0.5 * np.einsum("nd,nd->n", points, points)
     nearest = np.empty((len(points), n_neighbors), np.int64)

@@ -8,23 +8,22 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from arbora._base.types import Ints
-from arbora.hyperbolic.ghhc.distances import Floats
+from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc.model import blocks
 
 Seeding: TypeAlias = Literal["k-means++", "farthest", "random"]
-Choose: TypeAlias = Callable[[Floats, int, np.random.Generator], Ints]
+Choose: TypeAlias = Callable[[AnyFloats, int, np.random.Generator], Ints]
 
 # their proposals meet the earlier leaves in one product
 CHAINS_AT_ONCE = 32
 
 
-def random_leaves(points: Floats, n_leaves: int, rng: np.random.Generator) -> Ints:
+def random_leaves(points: AnyFloats, n_leaves: int, rng: np.random.Generator) -> Ints:
     """Rows drawn without replacement."""
     return rng.choice(len(points), size=n_leaves, replace=False)
 
 
-def farthest_first(points: Floats, n_leaves: int, rng: np.random.Generator) -> Ints:
+def farthest_first(points: AnyFloats, n_leaves: int, rng: np.random.Generator) -> Ints:
     """Each next row is the farthest from those chosen (Gonzalez); O(n · n_leaves)."""
     chosen = np.empty(n_leaves, np.int64)
     chosen[0] = rng.integers(len(points))
@@ -40,7 +39,7 @@ def farthest_first(points: Floats, n_leaves: int, rng: np.random.Generator) -> I
     return chosen
 
 
-def kmeans_plus_plus(points: Floats, n_leaves: int, rng: np.random.Generator, chain: int = 100) -> Ints:
+def kmeans_plus_plus(points: AnyFloats, n_leaves: int, rng: np.random.Generator, chain: int = 100) -> Ints:
     """Rows sampled as by k-means++, by the assumption-free Markov chains of Bachem et al. (2016).
 
     A chain walks over rows proposed half by their distance from the first leaf and half uniformly, accepting
@@ -74,7 +73,7 @@ def kmeans_plus_plus(points: Floats, n_leaves: int, rng: np.random.Generator, ch
     return _distinct(chosen, n_points, rng)
 
 
-def _walk(states: Ints, weights: Floats, uniform: Floats) -> int:
+def _walk(states: Ints, weights: AnyFloats, uniform: AnyFloats) -> int:
     """Last state of a Metropolis–Hastings chain over independent proposals."""
     current = 0
     for step in range(1, len(states)):
@@ -83,13 +82,13 @@ def _walk(states: Ints, weights: Floats, uniform: Floats) -> int:
     return int(states[current])
 
 
-def _squared_distances(points: Floats, centers: Floats) -> Floats:
+def _squared_distances(points: AnyFloats, centers: AnyFloats) -> AnyFloats:
     square = np.einsum("nd,nd->n", points, points)[:, None] + np.einsum("nd,nd->n", centers, centers)
     square -= 2.0 * (points @ centers.T)
-    return np.maximum(square, 0.0, out=square)
+    return np.asarray(np.maximum(square, 0.0, out=square))
 
 
-def _nearest_squared(points: Floats, centers: Floats) -> Floats:
+def _nearest_squared(points: AnyFloats, centers: AnyFloats) -> AnyFloats:
     out = np.empty(len(points), points.dtype)
     for part in blocks(len(points), len(centers)):
         out[part] = _squared_distances(points[part], centers).min(axis=1)
@@ -113,7 +112,7 @@ SEEDINGS: dict[Seeding, Choose] = {
 }
 
 
-def move_to_means(points: Floats, leaves: Floats, n_sweeps: int) -> tuple[Floats, Ints]:
+def move_to_means(points: AnyFloats, leaves: AnyFloats, n_sweeps: int) -> tuple[AnyFloats, Ints]:
     """Lloyd's sweeps: leaves move to the mean of the points nearest to them; also the nearest leaf of each
     point.
 
@@ -130,7 +129,7 @@ def move_to_means(points: Floats, leaves: Floats, n_sweeps: int) -> tuple[Floats
     return leaves, nearest
 
 
-def group_means(points: Floats, group: Ints, n_groups: int) -> tuple[Floats, Ints]:
+def group_means(points: AnyFloats, group: Ints, n_groups: int) -> tuple[AnyFloats, Ints]:
     """Mean of the points of each group (0 where it has none) and their number, by one sparse product."""
     count = np.bincount(group, minlength=n_groups)
     order = np.argsort(group, kind="stable")
@@ -139,7 +138,7 @@ def group_means(points: Floats, group: Ints, n_groups: int) -> tuple[Floats, Int
     return (member @ points) / np.maximum(count, 1).astype(points.dtype)[:, None], count
 
 
-def _nearest_leaf(points: Floats, leaves: Floats) -> Ints:
+def _nearest_leaf(points: AnyFloats, leaves: AnyFloats) -> Ints:
     half = 0.5 * np.einsum("nd,nd->n", leaves, leaves)
     nearest = np.empty(len(points), np.int64)
     for part in blocks(len(points), len(leaves)):

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.types import Ints
+from arbora._base.types import AnyFloats, Ints
 from arbora.errors import DivergedError
 from arbora.hyperbolic.ghhc.candidates import choose_candidates
-from arbora.hyperbolic.ghhc.distances import Floats, NodeTable
+from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM, node_parents, ranks
 from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
 from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS, Optimizer, OptimizerKind
@@ -79,7 +79,7 @@ def restore(plan: TrainingPlan, saved: Mapping[str, NDArray[Any]], norm: float) 
     return state
 
 
-def start(plan: TrainingPlan, nodes: Floats, placement: BallPlacement) -> TrainingState:
+def start(plan: TrainingPlan, nodes: AnyFloats, placement: BallPlacement) -> TrainingState:
     """State before the first step."""
     optimizer = OPTIMIZERS[plan.optimizer](nodes.shape[0], nodes.shape[1], nodes.dtype)
     return TrainingState(NodeTable(nodes), placement, optimizer)
@@ -89,7 +89,7 @@ def train(
     plan: TrainingPlan,
     state: TrainingState,
     sampler: TripleSampler,
-    read_raw: Callable[[Ints], Floats] | None = None,
+    read_raw: Callable[[Ints], AnyFloats] | None = None,
     after_step: Callable[[TrainingState], bool] | None = None,
 ) -> TrainingState:
     """Run the steps that are left; `after_step` may stop early by returning True.
@@ -111,7 +111,7 @@ def _train(
     plan: TrainingPlan,
     state: TrainingState,
     sampler: TripleSampler,
-    read_raw: Callable[[Ints], Floats] | None,
+    read_raw: Callable[[Ints], AnyFloats] | None,
     after_step: Callable[[TrainingState], bool] | None,
 ) -> TrainingState:
     limit = state.placement.norm * LARGEST_NORM
@@ -139,7 +139,7 @@ def _ranking_step(
     rng: np.random.Generator,
     rate: float,
     limit: float,
-    read_raw: Callable[[Ints], Floats] | None,
+    read_raw: Callable[[Ints], AnyFloats] | None,
 ) -> float:
     triples = sampler.draw(state.step, plan.batch_size, rng)
     points = sampler.pool(state.step)[triples]
@@ -168,7 +168,7 @@ def _ranking_step(
     return float(result.cost.mean()) - 1.5 * len(table)
 
 
-def update_candidates(plan: TrainingPlan, state: TrainingState, points: Floats) -> None:
+def update_candidates(plan: TrainingPlan, state: TrainingState, points: AnyFloats) -> None:
     """Before a step on the triples `points` [3, B, d]: how many nodes to consider for each."""
     if plan.n_candidates != "auto":
         state.n_candidates = plan.n_candidates
@@ -177,7 +177,7 @@ def update_candidates(plan: TrainingPlan, state: TrainingState, points: Floats) 
 
 
 def _projection_step(
-    plan: TrainingPlan, state: TrainingState, raw: Floats, by_points: Floats, rate: float
+    plan: TrainingPlan, state: TrainingState, raw: AnyFloats, by_points: AnyFloats, rate: float
 ) -> None:
     """Move the projection; a step changes it by a small share of its size, whatever the scale of the data."""
     placement = state.placement
@@ -189,7 +189,7 @@ def _projection_step(
 
 def _noise(
     plan: TrainingPlan, state: TrainingState, rng: np.random.Generator, n_nodes: int, dtype: np.dtype[Any]
-) -> Floats | None:
+) -> AnyFloats | None:
     """Gumbel noise on the LCA logits, falling to zero over the run."""
     strength = plan.noise * (annealed(state.step, plan.n_steps) if plan.anneal else 1.0)
     if strength <= 0:

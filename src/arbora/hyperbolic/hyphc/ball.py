@@ -115,7 +115,7 @@ class BallEngine:
             group["lr"] = rate
         self._optimizer.zero_grad()
         loss = self.loss(triples, weights, radius, temperature)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
         with torch.no_grad():
             self._radius.clamp_(kernels.MIN_RADIUS, poincare.max_radius(torch.float64))

@@ -109,14 +109,14 @@ class CircleEngine:
     @property
     def theta(self) -> NDArray[np.float64]:
         """Angles, in [0, 2π)."""
-        return np.mod(self._circle.theta, 2 * math.pi)
+        return np.asarray(np.mod(self._circle.theta, 2 * math.pi))
 
     @property
     def radius(self) -> float:
         """Hyperbolic distance of the leaves from the origin."""
         if self._schedule.learn_radius:
             return float(self._circle.scalars[0])
-        return self._schedule.radius[1]
+        return float(self._schedule.radius[1])
 
     @property
     def embedding(self) -> NDArray[np.float64]:
@@ -155,8 +155,8 @@ class CircleEngine:
             return self._train_by_pairs(draw, count, progress)
         arguments = (self._circle, draw, self._weights, self._schedule, 0, count, self._batch, progress)
         if self._batch < PARALLEL_FROM:
-            return kernels.train(*arguments)
-        return kernels.train_parallel(*arguments, _BLOCKS)
+            return float(kernels.train(*arguments))
+        return float(kernels.train_parallel(*arguments, _BLOCKS))
 
     def _train_by_pairs(self, draw: Any, count: int, progress: tuple[float, float]) -> float:
         """The same steps for a similarity that only answers `pairs`."""

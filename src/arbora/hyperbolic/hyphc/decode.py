@@ -74,18 +74,18 @@ def decode_circle(theta: ArrayLike, radius: float = 1.0) -> Tree:
     >>> decode_circle([0.1, 3.0, 0.2, 6.2]).to_newick(lengths=False)
     '((3,(0,2)),1);'
     """
-    theta = np.asarray(theta, dtype=np.float64)
-    if theta.ndim != 1 or len(theta) == 0 or not np.isfinite(theta).all():
-        raise ValueError(f"theta must be a non-empty array of finite angles. Got shape {theta.shape}.")
-    theta = np.mod(theta, 2 * math.pi)
-    order = np.argsort(theta, kind="stable")
-    gaps = np.diff(theta[order], append=theta[order[0]] + 2 * math.pi)
+    angles: NDArray[np.float64] = np.asarray(theta, dtype=np.float64)
+    if angles.ndim != 1 or len(angles) == 0 or not np.isfinite(angles).all():
+        raise ValueError(f"theta must be a non-empty array of finite angles. Got shape {angles.shape}.")
+    angles = np.mod(angles, 2 * math.pi)
+    order = np.argsort(angles, kind="stable")
+    gaps = np.diff(angles[order], append=angles[order[0]] + 2 * math.pi)
     widest = int(np.argmax(gaps))
     order, gaps = np.roll(order, -widest - 1), np.roll(gaps, -widest - 1)[:-1]
     parent = kernels.merge_path(order, gaps)
     depth = np.arctanh(np.minimum(np.cos(np.sort(gaps) / 2), 1.0) * math.tanh(min(radius, 18.0)))
-    height = np.concatenate([np.zeros(len(theta)), np.maximum(min(radius, 18.0) - depth, 0.0)])
-    return Tree(parent, len(theta), height=height, order=order)
+    height = np.concatenate([np.zeros(len(angles)), np.maximum(min(radius, 18.0) - depth, 0.0)])
+    return Tree(parent, len(angles), height=height, order=order)
 
 
 def decode_greedy(embedding: ArrayLike) -> Tree:
@@ -142,7 +142,7 @@ def _gaps(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 - |x|² to full relative accuracy; see arbora.hyperbolic.poincare.gap."""
     coarse = np.round(points * _GRID) / _GRID
     fine = np.einsum("ij,ij->i", points - coarse, points + coarse)
-    return np.maximum((1 - np.einsum("ij,ij->i", coarse, coarse)) - fine, 1e-30)
+    return np.asarray(np.maximum((1 - np.einsum("ij,ij->i", coarse, coarse)) - fine, 1e-30))
 
 
 def _angles(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,6 +127,8 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     array([0, 0, 1, 1, 2])
     """
 
+    tree_: Tree
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -146,7 +148,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         init: Start = "spectral",
         neighbor_bias: float = 0.0,
         n_neighbors: int = 10,
-        metric: str = "euclidean",
+        metric: Literal["cosine", "euclidean"] = "euclidean",
         patience: int | None = 20,
         n_init: int = 1,
         refine: bool | dict[str, Any] = False,
@@ -370,7 +372,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _keep(self, outcomes: list[Outcome]) -> None:
         cheapest = min(outcomes, key=lambda outcome: outcome.best.cost)
-        self.tree_: Tree = cheapest.best.tree
+        self.tree_ = cheapest.best.tree
         self.embedding_, self.cost_ = cheapest.best.embedding, cheapest.best.cost
         self.history_ = history(cheapest.history)
         self.n_epochs_ = len(self.history_)

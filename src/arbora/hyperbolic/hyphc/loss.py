@@ -45,14 +45,17 @@ def circle_mean_loss(
     triples, similarities : arrays of shape (t, 3)
     """
     theta = torch.atan2(directions[:, 1], directions[:, 0])
-    return _CircleLoss.apply(theta, triples, similarities, radius, temperature) / len(triples)
+    total: Tensor = _CircleLoss.apply(theta, triples, similarities, radius, temperature)  # type: ignore[no-untyped-call]
+    return total / len(triples)
 
 
 class _CircleLoss(torch.autograd.Function):
     """`circle_loss` with its own gradient in the angles."""
 
     @staticmethod
-    def forward(ctx, theta, triples, similarities, radius, temperature):
+    def forward(
+        ctx: Any, theta: Tensor, triples: Any, similarities: Any, radius: float, temperature: float
+    ) -> Tensor:
         loss, gradient, _ = circle_loss(
             theta.detach().numpy(), triples, similarities, radius=radius, temperature=temperature
         )
@@ -60,6 +63,6 @@ class _CircleLoss(torch.autograd.Function):
         return theta.new_tensor(loss)
 
     @staticmethod
-    def backward(ctx, *outputs):
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, None, None, None, None]:
         (gradient,) = ctx.saved_tensors
         return outputs[0] * gradient, None, None, None, None

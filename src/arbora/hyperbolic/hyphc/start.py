@@ -64,9 +64,10 @@ def _spectral(similarity: Similarity, dimension: int, rng: np.random.Generator) 
         _, vectors = sla.eigsh(
             operator, k=dimension + 1, which="LA", v0=rng.normal(size=n), maxiter=300, tol=1e-3
         )
-    except sla.ArpackError:  # no convergence, or nothing to decompose: any start will do
+    except sla.ArpackError:
+        # no convergence, or nothing to decompose: any start will do
         return rng.normal(size=(n, dimension))
-    return vectors[:, :-1][:, ::-1]
+    return np.asarray(vectors[:, :-1][:, ::-1])
 
 
 def _from_tree(tree: Tree, n: int, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -58,7 +58,7 @@ def weigh(
     `arrays` are its `arrays_of`, where it has them.
     """
     if arrays is not None:
-        return kernels.weigh_triples(arrays, triples)
+        return np.asarray(kernels.weigh_triples(arrays, triples))
     i, j, k = triples.T
     return np.column_stack([similarity.pairs(i, j), similarity.pairs(i, k), similarity.pairs(j, k)])
 
