@@ -55,6 +55,17 @@ def test_fit_prints_what_helps(files):
     assert "moseley" not in done.out
 
 
+def test_fit_says_where_another_metric_and_scale_would_suit_the_data(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{20 + 60 * a:.2f},{1000 + 90000 * b:.1f},{c:.3f}\n" for a, b, c in rng.random((60, 3)))
+    (tmp_path / "x.csv").write_text("age,income,share\n" + rows)
+    advice = "arbora: these vectors may be compared better with --metric euclidean"
+    assert advice in run("fit", tmp_path / "x.csv").err
+    followed = run("fit", tmp_path / "x.csv", "--metric", "euclidean", "--scale", "standard")
+    assert "auto (euclidean)" in followed.out
+    assert "may be compared better" not in followed.err
+
+
 def test_the_same_command_gives_the_same_tree_unless_it_says_random(files):
     once, again = (
         json.loads(run("fit", files / "iris.csv", "--drop", "species", "--json").out) for _ in range(2)

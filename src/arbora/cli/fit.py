@@ -26,6 +26,7 @@ from arbora.cli.plot import check_picture, classes_of, picture_bytes
 from arbora.cli.score import class_scores, print_scores
 from arbora.cli.writing import check_writable, notes_on, tree_format, write_bytes, write_json, write_tree
 from arbora.reading import Dataset
+from arbora.reading.options import SCALES
 from arbora.tree import Tree
 
 
@@ -97,6 +98,8 @@ def run_fit(task: FitTask, outputs: Outputs, reading: Reading, running: Running,
     if outputs.html is not None and task.method != "l2h":
         check_page(data.n_points)
     run.open_checkpoint(refine=task.refine)
+    if task.method == "auto" and task.metric is None and reading.scale == "none":
+        _advise(run)
     fitted = fit_tree(run, refine=task.refine, keep_model=outputs.model is not None)
     with console.stage("score"):
         scores = _scores(run, fitted.tree)
@@ -121,6 +124,22 @@ def _check_options(task: FitTask, outputs: Outputs) -> None:
         raise WrongOption("--refine does not go with --method l2h; use --set refine=true.")
     if outputs.model is not None and (task.method != "auto" or task.refine):
         raise WrongOption("--model needs --method auto without --refine.")
+
+
+def _advise(run: Run) -> None:
+    """Say so where `arbora.cluster`, left to itself, would compare these vectors in another way."""
+    from arbora.search.cluster import Options
+    from arbora.search.inputs import read_input
+
+    if run.data.kind != "vectors":
+        return
+    settled = Options().settle(read_input(run.data))
+    scale = "none" if settled.scaling is None else settled.scaling.kind
+    if settled.metric != run.metric or scale != "none":
+        scaled = f" --scale {scale}" if scale in SCALES and scale != "none" else ""
+        run.console.note(
+            f"these vectors may be compared better with --metric {settled.metric}{scaled} ({settled.reason})"
+        )
 
 
 def fit_tree(run: Run, *, refine: bool = False, keep_model: bool = False) -> Fitted:
