@@ -30,27 +30,7 @@ def read_graph(X: Any, directed: Literal["sum", "max", "mean"] = "sum") -> Graph
     An asymmetric adjacency (or a directed networkx graph) is joined by `directed`: by default the weights of
     i -> j and j -> i are added, so that a reciprocated edge counts twice, as in the paper.
     """
-    if is_similarity(X) or isinstance(X, tuple):
-        return graph(X)
-    adjacency = X if sp.issparse(X) else _from_networkx(X)
-    adjacency = sp.csr_array(adjacency, copy=True)
-    if adjacency.shape[0] != adjacency.shape[1]:
-        raise ValueError(f"The adjacency must be square. Got shape {adjacency.shape}.")
-    return graph(adjacency, directed=None if _is_symmetric(adjacency) else directed)
-
-
-def _from_networkx(network: Any) -> sp.csr_array:
-    import networkx as nx
-
-    return sp.csr_array(nx.to_scipy_sparse_array(network, dtype=np.float64))
-
-
-def _is_symmetric(adjacency: sp.csr_array) -> bool:
-    if adjacency.nnz == 0 or not np.isfinite(adjacency.data).all():
-        # nothing to join, or refused with a better message by `graph`
-        return True
-    gap = abs(adjacency - sp.csr_array(adjacency.T))
-    return gap.nnz == 0 or float(gap.max()) <= 1e-6 * max(1.0, float(abs(adjacency).max()))
+    return graph(X, directed=directed)
 
 
 def of_moderate_weights(similarity: GraphSimilarity) -> GraphSimilarity:
