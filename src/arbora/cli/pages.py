@@ -50,6 +50,8 @@ def page_content(tree: Tree, data: Dataset | None) -> dict[str, Any]:
         content["points"] = data.points
     if data.kind == "vectors" and not sp.issparse(data.values) and data.values.shape[1] <= _MOST_FEATURES:
         content["features"] = np.asarray(data.values, dtype=np.float64)
+        if data.feature_names is not None and len(data.feature_names) == data.values.shape[1]:
+            content["feature_names"] = list(data.feature_names)
     return content
 
 
