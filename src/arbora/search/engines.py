@@ -114,7 +114,8 @@ class GraphEngine:
 
     def costs(self, tree: Tree) -> np.ndarray:
         """What each node of a tree adds to the objective, smaller is better."""
-        return node_costs(self.state(tree), self._code, self.total)[: tree.n_nodes]
+        costs: np.ndarray = node_costs(self.state(tree), self._code, self.total)[: tree.n_nodes]
+        return costs
 
     def perturb(self, share: float, rng: np.random.Generator) -> tuple[GraphEngine, np.ndarray]:
         """An engine that counts a random share of the edges double, and the ends of those edges."""
@@ -176,12 +177,14 @@ class GraphEngine:
                 gather_kernels.update_rise(state, work)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return graph_kernels.regraft(
+            n_moves: int = graph_kernels.regraft(
                 state, graph, work, subtrees, moves.max_size, self._code, max_visits
             )[0]
+            return n_moves
 
         moves.sweep_over(tree, regraft, work.dirty, run, before_sweep)
-        return to_tree(state, tree)
+        improved: Tree = to_tree(state, tree)
+        return improved
 
     def insert(self, tree: Tree, old: np.ndarray, new: np.ndarray) -> Tree:
         """The tree over the points `old` with the points `new` inserted, one by one, at their best places."""
@@ -191,7 +194,8 @@ class GraphEngine:
         work = gather_kernels.make_work(self.graph.n_points, len(state.nodes))
         root = find_root(state, int(old[0]))
         graph_kernels.insert_leaves(state, self._arrays, work, root, new)
-        return to_tree(state, None)
+        grown: Tree = to_tree(state)
+        return grown
 
 
 class FeatureEngine:
@@ -207,7 +211,8 @@ class FeatureEngine:
 
     def costs(self, tree: Tree) -> np.ndarray:
         """What each node of a tree adds to the objective, smaller is better."""
-        return node_costs(self.state(tree), DASGUPTA, 1.0)[: tree.n_nodes]
+        costs: np.ndarray = node_costs(self.state(tree), DASGUPTA, 1.0)[: tree.n_nodes]
+        return costs
 
     def perturb(self, share: float, rng: np.random.Generator) -> tuple[FeatureEngine, np.ndarray]:
         """An engine that counts the similarities of a random share of the points double, and those points."""
@@ -219,7 +224,7 @@ class FeatureEngine:
 
     def similarity_to(self, point: int) -> np.ndarray:
         """Similarity of each point to one of them, summed over the points that it stands for."""
-        return self.similarity.features @ self.similarity.features[point]
+        return np.asarray(self.similarity.features @ self.similarity.features[point])
 
     def state(self, tree: Tree, n_internal: int | None = None) -> State:
         """Changeable arrays of a tree."""
@@ -261,10 +266,12 @@ class FeatureEngine:
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:
-            return feature_kernels.regraft(state, features, work, stack, subtrees, moves.max_size)[0]
+            n_moves: int = feature_kernels.regraft(state, features, work, stack, subtrees, moves.max_size)[0]
+            return n_moves
 
         moves.sweep_over(tree, regraft, work.dirty, run)
-        return to_tree(state, tree)
+        improved: Tree = to_tree(state, tree)
+        return improved
 
     def insert(self, tree: Tree, old: np.ndarray, new: np.ndarray) -> Tree:
         """The tree over the points `old` with the points `new` inserted, one by one, at their best places."""
@@ -290,7 +297,8 @@ class FeatureEngine:
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
         root = np.array([find_root(state, int(old[0]))])
         feature_kernels.insert_rows(state, features, work, stack, root, new, np.zeros(n, dtype=bool))
-        return to_tree(state, None)
+        grown: Tree = to_tree(state)
+        return grown
 
 
 def _squeeze(tree: Tree, state: State, objective: int, total: float, n_internal: int) -> Tree:
@@ -326,7 +334,8 @@ def symmetric_draw(row: np.ndarray, column: np.ndarray, seed: int, share: float)
     code = (low.astype(np.uint64) << np.uint64(32)) + high.astype(np.uint64) + np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         code = (code ^ (code >> np.uint64(shift))) * np.uint64(factor)
-    return (code ^ (code >> np.uint64(31))) < np.uint64(share * (2**64 - 2**11))
+    is_drawn: np.ndarray = (code ^ (code >> np.uint64(31))) < np.uint64(share * (2**64 - 2**11))
+    return is_drawn
 
 
 def make_engine(similarity: Similarity, objective: str, leaf_size: np.ndarray | None = None) -> Engine:
@@ -356,7 +365,8 @@ def comparable_features(similarity: Similarity, new: Floats) -> tuple[Floats, Fl
         return old, new
     longest = max(float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0)) for rows in (old, new))
     added = np.sqrt(longest)
-    return tuple(np.column_stack([rows, np.full(len(rows), added)]) for rows in (old, new))
+    longer = [np.column_stack([rows, np.full(len(rows), added)]) for rows in (old, new)]
+    return longer[0], longer[1]
 
 
 def in_safe_range(graph: GraphSimilarity) -> GraphSimilarity:

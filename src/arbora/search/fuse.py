@@ -9,17 +9,20 @@ costs less (Goloboff 1999 fuses the trees of a phylogeny so).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from arbora._base.types import Bools, Floats, Ints
 from arbora.tree import Tree
 
-RELATIVE_GAIN = 1e-12  # below is rounding
+# below is rounding
+RELATIVE_GAIN = 1e-12
 
 
 def fuse(
     first: Tree,
-    first_costs: np.ndarray,
+    first_costs: Floats,
     second: Tree,
-    second_costs: np.ndarray,
+    second_costs: Floats,
     n_internal: int | None = None,
 ) -> Tree:
     """The first tree with the sectors of the second that cost less.
@@ -58,8 +61,8 @@ def fuse(
     return _joined(first, second, here, there, near_first, near_second, is_taken)
 
 
-def best_within(gain: np.ndarray, nodes: np.ndarray, room: int) -> np.ndarray:
-    """Which exchanges to make: each has a gain and takes so many nodes (or frees them), and there is some room.
+def best_within(gain: Floats, nodes: Ints, room: int) -> Bools:
+    """Which exchanges to make: each has a gain and takes or frees a number of nodes, and there is some room.
 
     A price for nodes is raised until what is worth its price fits in; so an exchange at a loss may free the nodes
     for one that gains more.
@@ -68,7 +71,8 @@ def best_within(gain: np.ndarray, nodes: np.ndarray, room: int) -> np.ndarray:
     if nodes[is_taken].sum() <= room:
         return is_taken
     prices = np.unique((gain / np.where(nodes == 0, 1, nodes))[(nodes != 0) & (gain * nodes > 0)])
-    low, high = 0, len(prices) - 1  # at the highest price nothing that takes nodes is worth it
+    # at the highest price nothing that takes nodes is worth it
+    low, high = 0, len(prices) - 1
     while low < high:
         middle = (low + high) // 2
         if nodes[gain > prices[middle] * nodes].sum() <= room:
@@ -76,15 +80,16 @@ def best_within(gain: np.ndarray, nodes: np.ndarray, room: int) -> np.ndarray:
         else:
             low = middle + 1
     priced = _fill_room(gain > prices[high] * nodes, gain, nodes, room)
-    thrifty = is_taken & (nodes <= 0)
-    return priced if gain[priced].sum() > gain[thrifty].sum() else thrifty
+    free_of_charge = is_taken & (nodes <= 0)
+    return priced if gain[priced].sum() > gain[free_of_charge].sum() else free_of_charge
 
 
-def _fill_room(is_taken: np.ndarray, gain: np.ndarray, nodes: np.ndarray, room: int) -> np.ndarray:
+def _fill_room(is_taken: Bools, gain: Floats, nodes: Ints, room: int) -> Bools:
     """Make further exchanges, or take some back, as long as that gains and fits: most gain per node first."""
     sign = np.where(is_taken, -1, 1)
     gain, nodes = sign * gain, sign * nodes
-    room += int(nodes[is_taken].sum())  # what is taken takes -nodes
+    # what is taken takes -nodes
+    room += int(nodes[is_taken].sum())
     useful = np.flatnonzero(gain > 0)
     for k in useful[np.argsort(-gain[useful] / np.maximum(nodes[useful], 0.5), kind="stable")]:
         if nodes[k] <= room:
@@ -93,7 +98,7 @@ def _fill_room(is_taken: np.ndarray, gain: np.ndarray, nodes: np.ndarray, room: 
     return is_taken
 
 
-def common_clades(first: Tree, second: Tree) -> tuple[np.ndarray, np.ndarray]:
+def common_clades(first: Tree, second: Tree) -> tuple[Ints, Ints]:
     """Nodes of the two trees with the same leaves below, pair by pair; leaves among them."""
     keys = np.random.default_rng(0).integers(0, 2**63, first.n_leaves, dtype=np.uint64)
     clades = [_sums_below(tree, keys) for tree in (first, second)]
@@ -101,32 +106,43 @@ def common_clades(first: Tree, second: Tree) -> tuple[np.ndarray, np.ndarray]:
     return here, there
 
 
-def _sums_below(tree: Tree, keys: np.ndarray) -> np.ndarray:
+def _sums_below(tree: Tree, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Sum of the keys of the leaves below each node."""
     total = np.zeros(tree.n_leaves + 1, dtype=keys.dtype)
     np.cumsum(keys[tree.leaf_order], out=total[1:])
-    return total[tree.leaf_start + tree.sizes] - total[tree.leaf_start]
+    below: NDArray[np.uint64] = total[tree.leaf_start + tree.sizes] - total[tree.leaf_start]
+    return below
 
 
-def new_clades(tree: Tree, known: Tree) -> np.ndarray:
+def new_clades(tree: Tree, known: Tree) -> Ints:
     """Nodes of a tree that stand for leaves which no node of the known one stands for."""
     is_new = np.ones(tree.n_nodes, dtype=bool)
     is_new[common_clades(tree, known)[0]] = False
     return np.flatnonzero(is_new)
 
 
-def nearest_at_or_above(parent: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+def nearest_at_or_above(parent: Ints, nodes: Ints) -> Ints:
     """For every node, which of the given ones (among them the root) comes first on its way up."""
     above = parent.copy()
     above[nodes] = nodes
-    while not np.array_equal(further := above[above], above):  # twice as far up each time
+    # twice as far up each time
+    while not np.array_equal(further := above[above], above):
         above = further
     label = np.empty_like(parent)
     label[nodes] = np.arange(len(nodes))
-    return label[above]
+    nearest: Ints = label[above]
+    return nearest
 
 
-def _joined(first, second, here, there, near_first, near_second, is_taken):
+def _joined(
+    first: Tree,
+    second: Tree,
+    here: Ints,
+    there: Ints,
+    near_first: Ints,
+    near_second: Ints,
+    is_taken: Bools,
+) -> Tree:
     """Nodes of the first tree keep their numbers, those of the second follow; common clades have the first's."""
     n_first = first.n_nodes
     renumbered = n_first + np.arange(second.n_nodes)

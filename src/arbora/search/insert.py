@@ -78,8 +78,9 @@ def insert(
     if len(new) == 0:
         return with_heights(found, similarity)
     found = engine.insert(found, old, _reachable_first(similarity.csr, old, new))
-    limits = {"max_seconds": check_seconds(max_seconds), "verbose": check_switch(verbose, "verbose")}
-    with started("insert", check_progress(progress), **limits) as run:
+    check_switch(verbose, "verbose")
+    seconds = check_seconds(max_seconds)
+    with started("insert", check_progress(progress), max_seconds=seconds, verbose=verbose) as run:
         found = _around(engine, found, new, max_sweeps, run)
     named = found.replace(name=similarity.names)
     grown = with_heights(named, similarity)

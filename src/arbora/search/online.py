@@ -93,8 +93,8 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         model = type(self)(**self.get_params(deep=False))
         model._insert_rows(X, None)
         for name in ("_store", "n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
-        vars(self).update(vars(model))
+            self.__dict__.pop(name, None)
+        self.__dict__.update(model.__dict__)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> OnlineTree:

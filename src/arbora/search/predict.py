@@ -242,7 +242,8 @@ def _share_of_label(rows: sp.csr_array, clusters: Ints, label: Ints) -> Floats:
     is_own = clusters[entries.col] == label[entries.row]
     own = np.bincount(entries.row, np.where(is_own, entries.data, 0.0), minlength=len(label))
     total = np.bincount(entries.row, entries.data, minlength=len(label))
-    return np.divide(own, total, out=np.zeros(len(label)), where=total > 0) * (label != NOWHERE)
+    share: Floats = np.divide(own, total, out=np.zeros(len(label)), where=total > 0)
+    return np.where(label != NOWHERE, share, 0.0)
 
 
 def _membership(clusters: Ints, n_labels: int) -> sp.csr_array:

@@ -249,12 +249,10 @@ def _better(
 def _checked_similarity(similarity: Any, tree: Tree) -> Similarity:
     if not isinstance(tree, Tree):
         raise TypeError(f"tree must be a Tree. Got {type(tree).__name__}.")
-    similarity = as_similarity(similarity, "similarity")
-    if similarity.n_points != tree.n_leaves:
-        raise ValueError(
-            f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."
-        )
-    return similarity
+    read: Similarity = as_similarity(similarity, "similarity")
+    if read.n_points != tree.n_leaves:
+        raise ValueError(f"similarity has {read.n_points} points, but the tree has {tree.n_leaves} leaves.")
+    return read
 
 
 def _checked_weights(sample_weight: ArrayLike | None, n_leaves: int, objective: str) -> Floats | None:

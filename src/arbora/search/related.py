@@ -60,4 +60,5 @@ def unrelated_joins(tree: Tree, graph: GraphSimilarity) -> Bools:
     ends = np.zeros(tree.n_nodes)
     ends[: tree.n_leaves] = counts.degrees
     leaving = sum_to_root(tree.parent, ends) - 2 * sum_to_root(tree.parent, meeting)
-    return ((meeting == 0) & (leaving > 0.5))[tree.n_leaves :]
+    found: Bools = ((meeting == 0) & (leaving > 0.5))[tree.n_leaves :]
+    return found

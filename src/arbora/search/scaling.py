@@ -143,7 +143,7 @@ def _are_components(values: Floats) -> bool:
     variance = values.var(axis=0)
     if values.shape[1] < 4 or np.mean(np.diff(variance) <= 0) < _FALLING:
         return False
-    correlation = np.corrcoef(values[:, :_PROBED_COLUMNS].T)
+    correlation = np.atleast_2d(np.corrcoef(values[:, :_PROBED_COLUMNS].T))
     np.fill_diagonal(correlation, 0.0)
     # with few rows even independent columns correlate
     return bool(np.abs(correlation).max() < _UNCORRELATED + 3 / np.sqrt(len(values)))
