@@ -27,7 +27,7 @@ def test_a_slice_is_the_square_of_those_rows_and_columns(n, seed):
 def test_a_state_is_that_of_its_tree_and_costs_what_the_tree_costs(tree, seed):
     graph = random_graph(tree.n_leaves, np.random.default_rng(seed))
     state = make_state(tree, graph.cross(tree), np.ones(tree.n_leaves), DASGUPTA)
-    assert to_tree(state, tree) == tree
+    assert to_tree(state, tree).same_topology(tree)
     np.testing.assert_allclose(node_costs(state, DASGUPTA, 1.0).sum(), ab.metrics.dasgupta_cost(tree, graph))
     if graph.total > 0:
         state = make_state(tree, graph.cross(tree), graph.degrees, TSD)
