@@ -59,6 +59,8 @@ class TEMI(FlatModel):
     n_steps_ : int
         Steps taken.
     n_features_in_ : int
+    n_features_per_space_ : list of int
+        Features of each space, where several were given.
 
     Examples
     --------
