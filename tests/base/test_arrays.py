@@ -76,3 +76,25 @@ def test_a_graph_that_was_read_is_no_matrix_of_vectors():
     with pytest.raises(TypeError, match="must be vectors"):
         as_matrix(data)
     assert unwrap(data)[0].n_points == 3
+
+
+ESTIMATORS = [
+    lambda: ab.OnlineTree(),
+    lambda: ab.HypHC(max_epochs=1),
+    lambda: ab.GHHC(max_steps=1),
+    lambda: ab.FPH(max_epochs=1),
+    lambda: ab.L2H(),
+    lambda: ab.TURTLE(2, max_steps=1),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_estimators_do_not_take_masked_entries_as_data(estimator):
+    with pytest.raises(ValueError, match="X has masked entries"):
+        estimator().fit(np.ma.masked_array(X, mask=X < 0))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_estimators_name_their_input_whatever_it_is(estimator):
+    with pytest.raises((TypeError, ValueError), match="X"):
+        estimator().fit({"a": 1})

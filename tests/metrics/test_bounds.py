@@ -217,3 +217,8 @@ def test_sampling_covers_every_triple():
     drawn, counts = np.unique(np.sort(np.stack([i, j, k]), axis=0), axis=1, return_counts=True)
     assert drawn.shape == (3, 4)
     assert counts.min() > 850
+
+
+def test_bounds_of_one_point_with_a_loop_are_its_cost():
+    loop = sp.csr_array(np.ones((1, 1)))
+    assert tuple(dasgupta_bounds(loop)) == (1.0, 1.0)

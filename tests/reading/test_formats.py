@@ -325,6 +325,7 @@ def test_trees_come_from_npz_newick_linkage_matrices_and_graphml(tmp_path):
         ("x.html", "<html><table></table></html>", "XML or HTML"),
         ("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1", "not a whole MatrixMarket"),
         ("x.mtx", b"%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 1" + bytes(8), "NUL"),
+        ("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 1.x", "no number"),
         ("g.graphml", "<?xml version='1.0'?><graphml><graph>", "not a whole GraphML"),
         ("g.gml", "graph [ node [", "not a whole GML"),
         ("g.edges", "a b c d e\n", "line 1"),
@@ -362,3 +363,9 @@ def test_a_huge_npy_header_is_refused(tmp_path):
 def test_a_line_of_too_many_columns_is_refused(tmp_path):
     with pytest.raises(ValueError, match="columns"):
         ab.read(written(tmp_path / "x.csv", ",".join(["1"] * 200_001) + "\n"))
+
+
+@pytest.mark.parametrize("end", ["", " ", "\r", " \n"])
+def test_a_matrix_market_file_is_read_however_its_last_line_ends(tmp_path, end):
+    text = "%%MatrixMarket matrix coordinate real symmetric\n% a comment\n2 2 1\n2 1 1.5" + end
+    assert ab.read(written(tmp_path / "x.mtx", text)).values.toarray().tolist() == [[0, 1.5], [1.5, 0]]

@@ -103,6 +103,7 @@ def test_asymmetry_is_judged_by_the_weights(scale):
         (([0], [1], [2], [3]), {}, ValueError, "Got 4 arrays"),
         (([0.5], [1.0]), {}, TypeError, "whole numbers or names"),
         (([0, 1], [1]), {}, ValueError, "equally long"),
+        (("a", "b"), {}, ValueError, "one-dimensional"),
         (([-1], [1]), {}, ValueError, "negative"),
         (([0], [5]), {"n_points": 3}, ValueError, "n_points"),
         (([], []), {}, ValueError, "no nodes"),
@@ -125,3 +126,7 @@ def test_a_graph_that_is_one_already_is_returned():
 def test_float32_weights_stay_float32():
     assert graph(sp.csr_array(W.astype(np.float32))).csr.dtype == np.float32
     assert graph(sp.csr_array(W.astype(bool))).csr.dtype == np.float64
+
+
+def test_no_pairs_have_no_similarities():
+    assert graph(([0, 1], [1, 2])).pairs([], []).shape == (0,)

@@ -169,3 +169,9 @@ def test_nodes_listed_parents_first_become_a_tree(tree, random):
     assert {frozenset(numbers[leaf] for leaf in below) for below in leaf_sets(back)} == {
         frozenset(below) for below in leaf_sets(tree)
     }
+
+
+@pytest.mark.parametrize("Z", [{}, 1j, object, [[1, 2], [3]]])
+def test_what_is_no_linkage_matrix_is_refused(Z):
+    with pytest.raises(TreeError, match="Z must be a linkage matrix"):
+        Tree.from_linkage(Z)

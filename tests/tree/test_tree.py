@@ -189,6 +189,7 @@ def test_parents_that_are_not_whole_numbers_are_refused(parent):
     ("per_node", "message"),
     [
         ({"height": [0, 1]}, "one value per node"),
+        ({"height": "ab"}, "height must hold numbers"),
         ({"height": [0, 0, np.nan]}, "finite"),
         ({"support": [0, 0, 2]}, r"\[0, 1\]"),
         ({"name": ["a"]}, "n_leaves=2"),

@@ -127,6 +127,25 @@ def check_finite(values: NDArray[Any], argument: str) -> None:
     )
 
 
+def validated(estimator: Any, X: Any, **options: Any) -> Any:
+    """scikit-learn's `validate_data`, which also refuses a mask and always names X."""
+    from sklearn.utils.validation import validate_data
+
+    refuse_mask(X, "X")
+    try:
+        return validate_data(estimator, X, **options)
+    except (TypeError, ValueError) as error:
+        if "X" in str(error).split():
+            raise
+        raise type(error)(f"X cannot be used. {error}") from error
+
+
+def refuse_mask(data: Any, argument: str) -> None:
+    """Raise where entries are masked: as numbers they would be taken for data."""
+    if isinstance(data, np.ma.MaskedArray) and np.ma.getmaskarray(data).any():
+        raise ValueError(f"{argument} has masked entries. Fill or remove them: a mask cannot be clustered.")
+
+
 # ---- arrays --------------------------------------------------------------------------------------------------
 
 
@@ -139,8 +158,7 @@ def _plain_array(data: Any, argument: str) -> NDArray[Any]:
         raise TypeError(
             f"{argument} must be an array of numbers. Got a string; arbora.read(path) reads files."
         )
-    if isinstance(data, np.ma.MaskedArray) and np.ma.getmaskarray(data).any():
-        raise ValueError(f"{argument} has masked entries. Fill or remove them: a mask cannot be clustered.")
+    refuse_mask(data, argument)
     try:
         return np.asarray(data)
     except (TypeError, ValueError) as error:

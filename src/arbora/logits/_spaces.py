@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
+from arbora._base.arrays import validated
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
 from arbora._base.rows import is_in_pieces, open_rows
@@ -22,7 +22,7 @@ def as_spaces(estimator: Any, X: Any, *, reset: bool) -> list[NDArray[np.float32
     """
     if not is_several(X):
         options = {"dtype": np.float32, "ensure_min_samples": 1}
-        spaces = [validate_data(estimator, _loaded(X, "X"), reset=reset, **options)]
+        spaces = [validated(estimator, _loaded(X, "X"), reset=reset, **options)]
         if reset:
             estimator.n_features_per_space_ = [spaces[0].shape[1]]
         return spaces

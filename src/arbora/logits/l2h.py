@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from arbora._base.arrays import as_matrix
+from arbora._base.arrays import as_matrix, validated
 from arbora._base.params import check_choice, check_n_clusters, check_real, check_switch, check_whole
 from arbora._base.random import generator
 from arbora._base.rows import Rows, is_in_pieces, open_rows
@@ -224,7 +224,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         if is_odd and not hasattr(X, "nnz"):
             X = as_matrix(X).values
         # the first reading of the rows finds NaN and infinity without another pass
-        checked = validate_data(
+        checked = validated(
             self, X, reset=reset, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False
         )
         return open_rows(checked)

@@ -122,7 +122,8 @@ def dasgupta_bounds(
     similarity = as_similarity(similarity)
     weight, loops = _weights(similarity)
     lower, upper, errors = _triple_sums(similarity, weight, n_samples, random_state)
-    lower += 2 * (weight + loops)
+    # a loop meets at its leaf's parent, over at least two leaves where there are two
+    lower += 2 * weight + min(2, similarity.n_points) * loops
     upper += 2 * weight + similarity.n_points * loops
     scale = 1.0
     if normalize:

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from arbora._base.arrays import row_names
+from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.params import check_n_clusters, check_whole
 from arbora._base.random import generator, seed_of
@@ -260,7 +260,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return read_graph(X, options.directed)
         from arbora.similarity import knn
 
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        X = validated(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
         if options.source == "auto":
             stages.refuse_adjacency(X)
         if len(X) == 1:

@@ -26,6 +26,8 @@ _SOURCES = frozenset(
 )
 _TARGETS = frozenset({"target", "dst", "to", "to_node", "tonodeid", "target_id", "node2", "node_2", "id_2"})
 _WEIGHTS = ("weight", "weights", "value", "w", "similarity", "count")
+# also inf, nan and infinity
+_OF_NUMBERS = b"0123456789+-.eE \t\r\ninfatyINFATY"
 _MENTIONS_EDGES = re.compile(
     r"\b(edges|nodes|vertices|fromnodeid|arcs)\b|^%\s*(sym|asym|bip)\b", re.IGNORECASE
 )
@@ -208,8 +210,10 @@ def read_matrix_market(contents: Contents, options: ReadOptions) -> Dataset:
         raise FormatError(
             f"{name} is not a whole MatrixMarket file: it holds NUL bytes, which a crash leaves."
         )
+    _refuse_foreign_characters(raw, name)
     try:
-        matrix = scipy.io.mmread(io.BytesIO(raw))
+        # SciPy's reader leaves its buffer, and the process crashes, where a last line has no end
+        matrix = scipy.io.mmread(io.BytesIO(raw + b"\n"))
     except Exception as error:
         raise FormatError(
             f"{name} is not a whole MatrixMarket file: {str(error).splitlines()[0][:150]}"
@@ -223,6 +227,18 @@ def read_matrix_market(contents: Contents, options: ReadOptions) -> Dataset:
     if csr.shape[0] == csr.shape[1] and options.kind in (None, "graph"):
         return graph_of_adjacency(csr, name, "mtx", options)
     return Dataset(csr, "vectors", name, "mtx", roles=roles)
+
+
+def _refuse_foreign_characters(raw: bytes, name: str) -> None:
+    """SciPy reads "1.x" as 1: below the header there may be numbers only."""
+    start = 0
+    while raw[start : start + 1] == b"%":
+        start = raw.find(b"\n", start) + 1 or len(raw)
+    foreign = raw[start:].translate(None, _OF_NUMBERS)
+    if foreign:
+        raise FormatError(
+            f"{name} is not a whole MatrixMarket file: below its header it holds {foreign[:1]!r}, which is no number."
+        )
 
 
 def graph_of_adjacency(matrix: Any, name: str, format: str, options: ReadOptions, **more: Any) -> Dataset:

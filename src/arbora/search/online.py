@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from arbora._base.arrays import row_names
+from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import rng_from_array, rng_to_array
 from arbora._base.files import read_archive, write_archive
 from arbora._base.params import check_choice, check_n_clusters, check_switch, check_whole
@@ -116,7 +116,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         check_whole(self.n_clusters, "n_clusters")
         seed = seed_of(self.random_state) if not hasattr(self, "_store") else 0
         names = row_names(X)
-        X = validate_data(self, X, reset=not hasattr(self, "_store"), dtype=[np.float64, np.float32])
+        X = validated(self, X, reset=not hasattr(self, "_store"), dtype=[np.float64, np.float32])
         rows = self._features(X)
         weights = _checked_weights(sample_weight, len(rows))
         if not hasattr(self, "_store"):
@@ -221,7 +221,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of new points, which are not inserted; `n_clusters` is by default that of the model."""
         check_is_fitted(self, "_store")
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validated(self, X, reset=False, dtype=[np.float64, np.float32])
         tree = self.tree_
         if n_clusters is None:
             wanted = min(check_whole(self.n_clusters, "n_clusters"), tree.n_leaves)

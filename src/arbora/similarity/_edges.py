@@ -79,9 +79,14 @@ def _from_edges(edges: tuple[Any, ...], n_points: int | None) -> GraphParts:
         raise ValueError(
             f"Edges must be a tuple (rows, cols) or (rows, cols, weights). Got {len(edges)} arrays."
         )
-    rows, cols, names = _node_numbers(np.asarray(edges[0]), np.asarray(edges[1]))
+    ends = [np.asarray(part) for part in edges[:2]]
+    if ends[0].ndim != 1 or ends[1].ndim != 1:
+        raise ValueError(
+            f"rows and cols must be one-dimensional. Got shapes {ends[0].shape} and {ends[1].shape}."
+        )
+    rows, cols, names = _node_numbers(*ends)
     weights = np.ones(rows.shape) if len(edges) == 2 else _weights(edges[2])
-    if not rows.shape == cols.shape == weights.shape or rows.ndim != 1:
+    if not rows.shape == cols.shape == weights.shape:
         raise ValueError(
             f"rows, cols and weights must be one-dimensional and equally long. "
             f"Got shapes {rows.shape}, {cols.shape}, {weights.shape}."
@@ -94,8 +99,8 @@ def _from_edges(edges: tuple[Any, ...], n_points: int | None) -> GraphParts:
     if rows.size and min(rows.min(), cols.min()) < 0:
         raise ValueError(f"Ends of edges must not be negative. Got {min(rows.min(), cols.min())}.")
     loops = rows == cols
-    ends = np.concatenate([rows, cols[~loops]]), np.concatenate([cols, rows[~loops]])
-    both = sp.coo_array((np.concatenate([weights, weights[~loops]]), ends), shape=(n, n))
+    places = np.concatenate([rows, cols[~loops]]), np.concatenate([cols, rows[~loops]])
+    both = sp.coo_array((np.concatenate([weights, weights[~loops]]), places), shape=(n, n))
     return GraphParts(as_sparse(both, argument="The adjacency"), names)
 
 

@@ -76,6 +76,9 @@ class GraphSimilarity(Similarity):
     def pairs(self, i: ArrayLike, j: ArrayLike) -> Floats:
         """Similarity of given pairs; 0 where there is no edge."""
         left, right = check_pair_arrays(i, j, self.n_points)
+        if left.size == 0:
+            # SciPy answers no pairs with a sparse array
+            return np.zeros(left.shape)
         values = np.asarray(self.csr[left.ravel(), right.ravel()], dtype=np.float64).ravel()
         same = left.ravel() == right.ravel()
         values[same] = self.self_loops[left.ravel()[same]]

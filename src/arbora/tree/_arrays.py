@@ -300,7 +300,10 @@ class TreeArrays:
     def _per_node_floats(self, values: ArrayLike | None, argument: str) -> Floats | None:
         if values is None:
             return None
-        array = np.array(values, dtype=np.float64)
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TreeError(f"{argument} must hold numbers: {error}.") from error
         if array.shape != (self.n_nodes,):
             raise TreeError(
                 f"{argument} must have one value per node, shape ({self.n_nodes},). Got {array.shape}."

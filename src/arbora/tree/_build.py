@@ -146,7 +146,10 @@ def from_linkage(Z: ArrayLike, *, name: Sequence[str] | None = None) -> Tree:
     >>> Tree.from_linkage(sch.linkage([[0.0], [1.0], [5.0]])).height
     array([0., 0., 0., 1., 4.])
     """
-    Z = np.asarray(Z, dtype=np.float64)
+    try:
+        Z = np.asarray(Z, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TreeError(f"Z must be a linkage matrix of numbers: {error}.") from error
     if Z.ndim != 2 or Z.shape[1] < 3:
         raise TreeError(f"Z must be a linkage matrix of shape (n - 1, 4). Got shape {Z.shape}.")
     if not np.isfinite(Z).all():

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from arbora._base.arrays import row_names
+from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.params import check_n_clusters, check_real, check_whole
 from arbora._base.random import seed_of
@@ -231,7 +231,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if not is_in_pieces(X):
             # scikit-learn sums to find NaN; values near the largest float overflow there, and are no NaN
             with np.errstate(over="ignore", invalid="ignore"):
-                return open_rows(validate_data(self, X, dtype=[np.float64, np.float32], reset=reset))
+                return open_rows(validated(self, X, dtype=[np.float64, np.float32], reset=reset))
         rows = open_rows(X)
         rows = rows.as_type(np.float64 if rows.dtype == np.float64 else np.float32)
         if reset:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from arbora._base.arrays import row_names
+from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.params import check_n_clusters
 from arbora._base.random import generator, seed_of
@@ -234,7 +234,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if hasattr(self, "n_features_in_"):
-            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+            X = validated(self, X, reset=False, dtype=[np.float64, np.float32])
         n_points = self.tree_.n_leaves
         wanted = (
             len(np.unique(self.labels_)) if n_clusters is None else check_n_clusters(n_clusters, n_points)
@@ -249,7 +249,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if is_similarity(X):
             self.__dict__.pop("n_features_in_", None)
             return X  # type: ignore[no-any-return]
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        X = validated(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
         if options.similarity == "precomputed":
             return dense(X)
         if options.similarity == "knn" and len(X) > 1:
