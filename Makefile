@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 BENCHMARKS := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
-.PHONY: install demo test test-slow lint format bench docs clean
+.PHONY: install demo test test-slow fuzz lint format bench docs clean
 
 install: $(INSTALLED)
 
@@ -22,6 +22,10 @@ test: $(INSTALLED)
 
 test-slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow
+
+# Drawn calls, damaged files and command lines, for three minutes; `make fuzz FUZZ="--seconds 3600"` for an hour.
+fuzz: $(INSTALLED)
+	$(BIN)/python fuzz/run.py $(FUZZ)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
