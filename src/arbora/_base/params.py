@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
+# arrays and compiled loops count in 64 bits
+_LARGEST = 2**63 - 1
+
 
 def check_whole(value: Any, name: str, *, least: int | None = 1, most: int | None = None) -> int:
     """A whole number within bounds: TypeError for another kind of value, ValueError outside.
@@ -30,6 +33,8 @@ def check_whole(value: Any, name: str, *, least: int | None = 1, most: int | Non
         raise ValueError(f"{name} must be at least {least}. Got {value!r}.")
     if most is not None and number > most:
         raise ValueError(f"{name} must be at most {most}. Got {value!r}.")
+    if abs(number) > _LARGEST:
+        raise ValueError(f"{name} must fit into 64 bits. Got {value!r}.")
     return number
 
 
