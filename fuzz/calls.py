@@ -245,10 +245,12 @@ def predict(rng: Generator, note: Note) -> None:
     places = ab.predict(tree, found, new, **given)
     checks.unchanged(before, new)
     checks.require(len(places) == len(new), "one place per new point")
-    most = given["n_clusters"] if given.get("n_clusters") is not None else tree.n_nodes
-    checks.require(
-        all(0 <= place < most for place in places), "every new point gets a node or cluster that exists"
-    )
+    if given.get("n_clusters") is None:
+        checks.require(all(0 <= place < tree.n_nodes for place in places), "every new point gets a node")
+    else:
+        # -1 is the label of a point that resembles none
+        existing = range(-1, given["n_clusters"])
+        checks.require(all(int(place) in existing for place in places), "every label is that of a cluster")
     refused_if_not_finite(new)
 
 

@@ -230,7 +230,7 @@ def remove(tree: Tree, nodes: Iterable[NodeLike]) -> Tree:
     for node in chosen:
         is_gone[tree.leaves(node)] = True
     if is_gone.all():
-        raise ValueError("remove would leave no leaf.")
+        raise ValueError("nodes must leave at least one leaf. Got all of them.")
     return tree if not chosen else tree.restrict(np.flatnonzero(~is_gone))
 
 
