@@ -69,7 +69,7 @@ def test_expected_loss_of_a_certain_tree_is_its_cost():
 
 def test_matrices_of_the_wrong_shape_are_refused():
     graph, _, A, B = case(0)
-    with pytest.raises(ValueError, match="one row a node"):
+    with pytest.raises(ValueError, match="one row per node"):
         ab.nn.SoftDasgupta(graph)(A[:3], B)
     with pytest.raises(ValueError, match="B must be"):
         ab.nn.SoftTSD(graph)(A, B[:2])

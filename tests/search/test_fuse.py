@@ -84,6 +84,13 @@ def test_with_a_cap_the_fused_tree_keeps_it_and_is_never_worse(tree, seed):
     assert cost >= best_mixture(tree, costs[0], other, costs[1], tree.n_internal) - 1e-9
 
 
+@given(st.integers(0, 10**6))
+def test_rounding_never_takes_more_nodes_than_there_is_room_for(seed):
+    rng = np.random.default_rng(seed)
+    gain, nodes = rng.normal(size=6) / 3, rng.integers(-3, 6, size=6)
+    assert nodes[best_within(gain, nodes, 0)].sum() <= 0
+
+
 def test_an_exchange_at_a_loss_frees_the_node_for_one_that_gains_more():
     gain, nodes = np.array([10.0, -1.0, 2.0, -5.0]), np.array([1, -1, 1, -1])
     assert best_within(gain, nodes, 0).tolist() == [True, True, False, False]

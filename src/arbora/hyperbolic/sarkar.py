@@ -42,7 +42,7 @@ def sarkar_embedding(tree: Tree, edge_length: float | None = None) -> NDArray[np
     >>> import arbora as ab
     >>> from arbora.hyperbolic.hyphc.decode import decode_exact
     >>> from arbora.hyperbolic.sarkar import sarkar_embedding
-    >>> tree = ab.Tree.from_newick("((a,b),((c,d),e));")
+    >>> tree = ab.Tree.from_newick("((0,1),((2,3),4));")
     >>> points = sarkar_embedding(tree)
     >>> decode_exact(points[: tree.n_leaves]).same_topology(tree)
     True
@@ -104,7 +104,7 @@ def circle_angles(tree: Tree) -> NDArray[np.float64]:
     >>> import arbora as ab
     >>> from arbora.hyperbolic.hyphc.decode import decode_circle
     >>> from arbora.hyperbolic.sarkar import circle_angles
-    >>> tree = ab.Tree.from_newick("((a,b),((c,d),e));")
+    >>> tree = ab.Tree.from_newick("((0,1),((2,3),4));")
     >>> decode_circle(circle_angles(tree)).same_topology(tree)
     True
     """

@@ -70,18 +70,27 @@ def best_within(gain: Floats, nodes: Ints, room: int) -> Bools:
     is_taken = gain > 0
     if nodes[is_taken].sum() <= room:
         return is_taken
-    prices = np.unique((gain / np.where(nodes == 0, 1, nodes))[(nodes != 0) & (gain * nodes > 0)])
+    per_node = gain / np.where(nodes == 0, 1, nodes)
+    prices = np.unique(per_node[(nodes != 0) & (gain * nodes > 0)])
     # at the highest price nothing that takes nodes is worth it
     low, high = 0, len(prices) - 1
     while low < high:
         middle = (low + high) // 2
-        if nodes[gain > prices[middle] * nodes].sum() <= room:
+        if nodes[_are_worth(prices[middle], gain, nodes, per_node)].sum() <= room:
             high = middle
         else:
             low = middle + 1
-    priced = _fill_room(gain > prices[high] * nodes, gain, nodes, room)
+    priced = _fill_room(_are_worth(prices[high], gain, nodes, per_node), gain, nodes, room)
     free_of_charge = is_taken & (nodes <= 0)
     return priced if gain[priced].sum() > gain[free_of_charge].sum() else free_of_charge
+
+
+def _are_worth(price: float, gain: Floats, nodes: Ints, per_node: Floats) -> Bools:
+    """Which exchanges are worth the price of the nodes they take, or cost less than that of the nodes they free.
+
+    Quotients are compared, as prices are: a product of a quotient could round to the other side.
+    """
+    return np.where(nodes > 0, per_node > price, np.where(nodes < 0, per_node < price, gain > 0))
 
 
 def _fill_room(is_taken: Bools, gain: Floats, nodes: Ints, room: int) -> Bools:
