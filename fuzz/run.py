@@ -38,7 +38,7 @@ WARMING_SECONDS = 240.0
 WARMING_CASES = 30
 MEMORY = 16 << 30
 # What messages name where an argument has parts.
-PARTS = {"adjacency", "weights", "Node", "Nodes", "Leaf", "Leaves", "merges", "Newick"}
+PARTS = {"adjacency", "rows", "edges", "weights", "Node", "Nodes", "Leaf", "Leaves", "merges", "Newick"}
 
 
 # ---- one case --------------------------------------------------------------------------------------------

@@ -328,3 +328,11 @@ def test_the_levels_of_a_taxonomy_are_those_it_was_made_with():
 
 def test_a_star_has_no_level():
     assert Tree.from_newick("(a,b,c);").levels() == []
+
+
+def test_arrays_where_a_choice_or_a_number_is_due_are_refused_by_name():
+    tree = Tree.from_newick("((a,b),(c,d));")
+    with pytest.raises(ValueError, match="by must be one of"):
+        tree.cut(2, by=np.array([1, 2]))
+    with pytest.raises((TypeError, ValueError), match="n_clusters must"):
+        tree.cut(np.array([1, 2]))
