@@ -207,8 +207,7 @@ class Tree(TreeSources, TreePictures):
 
         # arrays compare element by element: what is no text is refused by the checks below
         by_height = isinstance(by, str) and by == "height" and min_size is None
-        is_auto = isinstance(n_clusters, str) and n_clusters == "auto"
-        if n_clusters is not None and (not by_height or is_auto):
+        if n_clusters is not None and (not by_height or isinstance(n_clusters, str)):
             if height is not None or max_size is not None:
                 raise ValueError("n_clusters cannot be combined with height or max_size.")
             return objective_cut.best_cut(
