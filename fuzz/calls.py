@@ -265,6 +265,8 @@ def online(rng: Generator, note: Note) -> None:
         note(action)
         if action == "wrong":
             one_of(rng, model.remove, model.insert, model.predict, model.partial_fit)(inputs.wrong(rng))
+            # some values are right for some of them
+            n = model.tree_.n_leaves
         elif action == "insert":
             model.insert(X[0])
             n += 1

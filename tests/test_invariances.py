@@ -181,3 +181,9 @@ def test_renaming_leaves_changes_no_topology():
 def test_chunks_of_logits_give_the_tree_of_the_whole():
     X = blobs(d=6)
     assert same(tree_of("L2H", X), tree_of("L2H", [X[:7], X[7:20], X[20:]]))
+
+
+@every_method
+def test_the_same_seed_gives_the_same_tree_over_equal_points(method):
+    X = np.ones((12, 3))
+    assert same(tree_of(method, X), tree_of(method, X))

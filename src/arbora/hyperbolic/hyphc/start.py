@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -61,8 +62,10 @@ def _spectral(similarity: Similarity, dimension: int, rng: np.random.Generator) 
     scale = 1 / np.sqrt(np.where(degree > 0, degree, 1.0))
     operator = sla.LinearOperator((n, n), matvec=lambda x: scale * multiply(scale * x.ravel()), dtype=float)
     try:
+        # ARPACK draws new directions where it runs out of them, as with equal points; SciPy may seed that
+        seeded = {"rng": rng} if "rng" in signature(sla.eigsh).parameters else {}
         _, vectors = sla.eigsh(
-            operator, k=dimension + 1, which="LA", v0=rng.normal(size=n), maxiter=300, tol=1e-3
+            operator, k=dimension + 1, which="LA", v0=rng.normal(size=n), maxiter=300, tol=1e-3, **seeded
         )
     except sla.ArpackError:
         # no convergence, or nothing to decompose: any start will do
