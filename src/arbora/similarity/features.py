@@ -36,8 +36,6 @@ class FeatureSimilarity(Similarity):
     ----------
     features : ndarray of float, shape (n_points, n_features)
         With the affine form, the last column is the constant that turns cos into (1 + cos) / 2.
-    is_non_negative : bool
-        Whether no pair can have a negative similarity, which lets a search cut branches.
     names : list of str or None
         Names of the points.
     """

@@ -183,7 +183,7 @@ def gaussian(
         Standard deviation of the kernel; "median" takes the median distance of pairs of different points
         (of all pairs of small data, of 100,000 drawn ones otherwise).
     metric : {"euclidean", "cosine"}
-        Whether rows are compared as they are or, for "cosine", by their directions: |x - y|^2 = 2 (1 - cos).
+        Whether rows are compared as they are or, for "cosine", by their directions: ``|x - y|^2 = 2 (1 - cos)``.
     random_state : int, RandomState, Generator or None
         Draws those pairs.
 
