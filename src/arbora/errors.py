@@ -9,6 +9,7 @@
     ├── ConstraintError (ValueError)       must-link and cannot-link sets no tree can satisfy
     ├── TooLargeError (MemoryError)        a request that would exhaust memory, refused beforehand
     ├── DivergedError (RuntimeError)       training turned non-finite; carries the best tree so far
+    ├── WorkersLostError (RuntimeError)    a Dask cluster went away; with a checkpoint the work can go on
     ├── Interrupted (KeyboardInterrupt)    Ctrl-C during a search; carries the best tree so far
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
@@ -54,6 +55,10 @@ class DivergedError(ArboraError, RuntimeError):
     def __init__(self, message: str, tree: object = None) -> None:
         super().__init__(message)
         self.tree = tree
+
+
+class WorkersLostError(ArboraError, RuntimeError):
+    """The Dask cluster went away, or all of its workers did; ``checkpoint=`` lets the same call go on."""
 
 
 class Interrupted(ArboraError, KeyboardInterrupt):

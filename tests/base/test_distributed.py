@@ -1,0 +1,122 @@
+"""Dask arrays are checked before any work, and their tasks run on whatever is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from arbora._base.distributed import (
+    Engine,
+    check_finite_chunks,
+    checked_array,
+    client_for,
+    in_even_chunks,
+    is_dask,
+    row_blocks,
+    sum_as_tree,
+)
+from arbora._base.progress import Stage
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+THREADS = Engine(None)
+ROWS = np.arange(40.0).reshape(20, 2)
+
+
+def test_a_dask_array_is_recognized_and_nothing_else_is():
+    assert is_dask(da.from_array(ROWS, chunks=5))
+    assert not is_dask(ROWS)
+    assert not is_dask(None)
+
+
+def test_asking_whether_something_is_a_dask_array_imports_nothing_of_dask():
+    code = (
+        "import sys, arbora, arbora._base.distributed as d; assert not d.is_dask([1]); "
+        "assert not any(m.split('.')[0] in ('dask', 'distributed') for m in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_columns_in_chunks_are_refused_with_the_remedy():
+    with pytest.raises(ValueError, match=r"columns in 2 chunks.*X\.rechunk\(\{1: -1\}\)"):
+        checked_array(da.from_array(ROWS, chunks=(5, 1)), THREADS)
+
+
+def test_text_objects_and_other_shapes_are_refused():
+    with pytest.raises(ValueError, match="real numbers"):
+        checked_array(da.from_array(ROWS.astype(str), chunks=5), THREADS)
+    with pytest.raises(ValueError, match="select_dtypes"):
+        checked_array(da.from_array(ROWS.astype(object), chunks=5), THREADS)
+    with pytest.raises(ValueError, match="shape"):
+        checked_array(da.ones(4, chunks=2), THREADS)
+    with pytest.raises(ValueError, match="empty"):
+        checked_array(da.ones((0, 4), chunks=(2, 4)), THREADS)
+
+
+def test_unknown_chunk_sizes_are_computed_and_empty_chunks_dropped():
+    X = da.from_array(ROWS, chunks=5)
+    some = checked_array(X[X[:, 0] > 11], THREADS)
+    assert some.chunks == ((4, 5, 5), (2,))
+    assert np.array_equal(np.concatenate(dask.compute(*row_blocks(some))), ROWS[6:])
+
+
+def test_a_value_that_is_not_finite_is_found_in_the_last_chunk_and_named_by_its_row():
+    rows = ROWS.copy()
+    rows[18, 1] = np.nan
+    rows[19] = np.inf
+    with pytest.raises(ValueError, match=r"3 NaN or infinite values, the first in row 18"):
+        check_finite_chunks(da.from_array(rows, chunks=7), THREADS)
+    check_finite_chunks(da.from_array(ROWS, chunks=7), THREADS)
+    check_finite_chunks(da.from_array(ROWS.astype(int), chunks=7), THREADS)
+
+
+@pytest.mark.parametrize("n_tasks", [1, 2, 8, 9, 70])
+def test_a_tree_reduction_adds_in_one_order(n_tasks):
+    tasks = [dask.delayed(lambda k: [k])(k) for k in range(n_tasks)]
+    assert sum_as_tree(tasks, lambda parts: list(chain(*parts))).compute() == list(range(n_tasks))
+
+
+def test_chunks_of_the_caller_do_not_change_even_chunks():
+    sums = [
+        THREADS.gather([dask.delayed(np.sum)(block) for block in row_blocks(in_even_chunks(X, 6))])
+        for X in (da.from_array(ROWS, chunks=5), da.from_array(ROWS, chunks=20))
+    ]
+    assert sums[0] == sums[1]
+    assert len(sums[0]) == 4
+
+
+def test_progress_begins_at_nothing_grows_and_ends_with_all():
+    heard = []
+    with Stage(lambda *said: heard.append(said), "sums") as stage:
+        THREADS.gather(
+            [dask.delayed(np.sum)(block) for block in row_blocks(da.from_array(ROWS, chunks=2))], stage
+        )
+    shares = [done for _, done, _ in heard]
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert len(shares) > 4
+
+
+def test_without_a_client_tasks_run_in_threads():
+    with dask.config.set(scheduler="threads"):
+        assert client_for(da.from_array(ROWS, chunks=5)).client is None
+
+
+def test_a_closed_client_is_refused_with_what_to_do():
+    distributed = pytest.importorskip("distributed")
+    X = da.from_array(ROWS, chunks=5)
+    with distributed.Client(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+    ) as client:
+        assert client_for(X).client is client
+        assert client_for(X).gather([dask.delayed(np.sum)(ROWS)]) == [780.0]
+        kept = client_for(X).persist(row_blocks(X))
+        assert np.array_equal(np.concatenate(client_for(X).gather(kept)), ROWS)
+    with pytest.raises(ValueError, match=r"client is closed.*Client\(address\)"):
+        client_for(X)
