@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 PACKAGES = (
     "arbora",
+    "arbora.baselines",
     "arbora.hyperbolic",
     "arbora.insight",
     "arbora.linkages",

@@ -11,6 +11,7 @@ from arbora._base.lazy import load_on_use
 from arbora._version import __version__
 
 _PACKAGES = (
+    "baselines",
     "errors",
     "hyperbolic",
     "insight",
@@ -52,6 +53,7 @@ __all__ = ["__version__", *_PACKAGES, *_HOME_OF_NAME]
 
 # What an editor and a type checker see; at run time the same names load on first use.
 if TYPE_CHECKING:
+    from arbora import baselines as baselines
     from arbora import errors as errors
     from arbora import hyperbolic as hyperbolic
     from arbora import insight as insight

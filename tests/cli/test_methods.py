@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from quick_systems import QUICK
 from sklearn.datasets import make_blobs
 
+from arbora.baselines import describe
 from arbora.cli._app import METHODS
 from arbora.cli._console import Console
 from arbora.cli._exit import UNUSABLE, USAGE, CommandError
@@ -17,7 +19,6 @@ from arbora.reading import Dataset
 X, Y = make_blobs(24, centers=[[9, 0, 0], [0, 9, 0], [0, 0, 9]], n_features=3, random_state=0)
 X = np.abs(X)
 NAMES = [f"p{k}" for k in range(24)]
-QUICK = {"hyphc": {"max_epochs": 2}, "ghhc": {"max_steps": 20}, "fph": {"max_epochs": 5, "n_internal": 8}}
 METRICS = (None, "cosine", "euclidean", "cityblock")
 
 
@@ -33,7 +34,7 @@ def data_of(kind):
 
 
 def test_the_table_of_methods_is_the_one_in_the_help():
-    assert tuple(BY_NAME) == METHODS or set(BY_NAME) == set(METHODS)
+    assert tuple(BY_NAME) == METHODS
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -42,6 +43,8 @@ def test_the_table_of_methods_is_the_one_in_the_help():
 def test_every_pair_of_method_data_and_metric_works_or_is_refused(method, kind, metric, monkeypatch):
     data = data_of(kind)
     known = BY_NAME[method]
+    if method != "auto" and describe(method).reason is not None:
+        pytest.skip(describe(method).reason)
     if metric is not None and (kind != "vectors" or metric not in known.metrics):
         with pytest.raises(CommandError, match="--metric") as caught:
             chosen_metric(method, metric, kind)
@@ -63,6 +66,9 @@ def test_every_pair_of_method_data_and_metric_works_or_is_refused(method, kind, 
     check_data(run)
     if metric not in (None, "cosine", "euclidean") and method != "average":
         # one linkage stands for all of them
+        return
+    if method in QUICK and method not in ("hyphc", "ghhc", "fph") and (kind, metric) != ("vectors", None):
+        # those that train are given the same data in another form, which others show to work
         return
     tree = fit_tree(run).tree
     if method == "l2h":

@@ -25,6 +25,9 @@ _EXTRA_OF = {
     "Bio": "formats",
     "dask": "dask",
     "distributed": "dask",
+    "umap": "baselines",
+    "fast_hdbscan": "baselines",
+    "evoc": "baselines",
 }
 
 

@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
+from arbora.baselines.registry import FIT_NAMES
 from arbora.cli import _options as o
 from arbora.cli import _tree_commands as _tree_commands
 from arbora.cli._console import Console
 from arbora.cli._register import app, command
 
-METHODS = (
-    "auto", "hyphc", "ghhc", "fph", "l2h", "average", "ward", "complete", "single", "weighted", "centroid", "median",
-    "paris", "louvain", "birch", "bisecting-kmeans", "hierarchical-kmeans",
-)  # fmt: skip
+METHODS = ("auto", *FIT_NAMES)
 
 
 def main() -> None:

@@ -7,18 +7,19 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from arbora.baselines.registry import FIT_NAMES, SYSTEMS
+from arbora.baselines.system import System
 from arbora.cli._exit import Unusable, WrongOption
 from arbora.cli._run import Run, neighbor_graph
 from arbora.tree import Tree
 
-_VECTORS, _GRAPH, _SQUARE = ("vectors",), ("graph",), ("distances", "similarities")
 # What can be given as a graph, of nearest neighbors where it is none.
 _TO_GRAPH = ("vectors", "graph", "distances")
-_LINKAGE_METRICS = ("euclidean", "cosine", "cityblock", "correlation", "chebyshev", "canberra", "braycurtis")
-_GRAPH_METRICS = ("cosine", "euclidean")
-_EUCLIDEAN = ("euclidean",)
 # The data, and what has an option of its own or only makes sense in Python.
 _NOT_SETTINGS = (
     "self", "data", "X", "graph", "metric", "method", "kind", "random_state", "n_jobs", "verbose", "progress",
@@ -35,7 +36,7 @@ class Method:
     Attributes
     ----------
     call : str
-        Public function or estimator.
+        Public function or estimator, as ``module:name``.
     takes : tuple of str
         Kinds of data.
     metrics : tuple of str
@@ -53,24 +54,18 @@ class Method:
     needs_graph: bool = False
 
 
-def _linkage(name: str, metrics: tuple[str, ...] = _LINKAGE_METRICS) -> Method:
-    takes = (*_VECTORS, *_SQUARE, *(_GRAPH if name in ("average", "single", "complete") else ()))
-    return Method("linkage", takes, metrics, {"method": name})
+def _of_registry(system: System) -> Method:
+    """A system of `arbora.baselines` as the command line runs it."""
+    needs_graph = system.takes == ("graph",)
+    takes = tuple("vectors" if kind == "logits" else kind for kind in system.takes)
+    return Method(system.call, _TO_GRAPH if needs_graph else takes, system.metrics, system.fixed, needs_graph)
 
 
 BY_NAME: dict[str, Method] = {
-    "auto": Method("cluster", (*_VECTORS, *_GRAPH, *_SQUARE), _GRAPH_METRICS),
-    "hyphc": Method("HypHC", (*_VECTORS, *_GRAPH, "similarities"), ("cosine",)),
-    "ghhc": Method("GHHC", _VECTORS, ("cosine",)),
-    "fph": Method("FPH", _TO_GRAPH, _GRAPH_METRICS, needs_graph=True),
-    "l2h": Method("L2H", _VECTORS, ()),
-    **{name: _linkage(name) for name in ("average", "complete", "single", "weighted")},
-    **{name: _linkage(name, _EUCLIDEAN) for name in ("ward", "centroid", "median")},
-    "paris": Method("linkage", _TO_GRAPH, _GRAPH_METRICS, {"method": "paris"}, needs_graph=True),
-    "louvain": Method("linkages.louvain", _TO_GRAPH, _GRAPH_METRICS, needs_graph=True),
-    "birch": Method("linkages.birch", _VECTORS, _EUCLIDEAN),
-    "bisecting-kmeans": Method("bisecting_kmeans", _VECTORS, _EUCLIDEAN),
-    "hierarchical-kmeans": Method("hierarchical_kmeans", _VECTORS, _EUCLIDEAN),
+    "auto": Method(
+        "arbora.search:cluster", ("vectors", "graph", "distances", "similarities"), ("cosine", "euclidean")
+    ),
+    **{name: _of_registry(SYSTEMS[name]) for name in FIT_NAMES},
 }
 
 
@@ -112,16 +107,6 @@ def _words(kind: str) -> str:
     return {"graph": "graph", "vectors": "table of vectors"}.get(kind, f"matrix of {kind}")
 
 
-def public(name: str) -> Any:
-    """A public function or class of arbora."""
-    import arbora
-
-    found: Any = arbora
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
-
-
 def read_settings(given: Iterable[str]) -> dict[str, Any]:
     """``name=value`` pairs; values are JSON where they can be (numbers, true, lists), otherwise text."""
     settings: dict[str, Any] = {}
@@ -146,8 +131,14 @@ def check_settings(settings: Mapping[str, Any], method: str) -> None:
             )
 
 
+def _load(method: Method) -> Any:
+    """The function or estimator behind a method."""
+    module, _, name = method.call.partition(":")
+    return getattr(import_module(module), name)
+
+
 def _parameters(method: str) -> Mapping[str, inspect.Parameter]:
-    call = public(BY_NAME[method].call)
+    call = _load(BY_NAME[method])
     return inspect.signature(call.__init__ if inspect.isclass(call) else call).parameters
 
 
@@ -158,7 +149,7 @@ def build_tree(run: Run) -> Tree:
     if method.needs_graph and run.data.kind != "graph":
         with run.console.stage("neighbors"):
             values = neighbor_graph(run)
-    call = public(method.call)
+    call = _load(method)
     options = {**method.fixed, **_options(run, method)}
     build = _fit_estimator if inspect.isclass(call) else _call
     try:
@@ -188,7 +179,15 @@ def _call(run: Run, call: Callable[..., Tree], values: Any, options: dict[str, A
     options = {**options, **run.settings}
     expected = _expected_seconds(call, values, options) if run.console.shows_bars else None
     with run.console.stage(run.method, expected):
-        return call(values, **options)
+        return _as_tree(call(values, **options))
+
+
+def _as_tree(found: Any) -> Tree:
+    """The tree; flat clusters become the children of its root."""
+    if isinstance(found, Tree):
+        return found
+    groups = np.unique(found, return_inverse=True)[1]
+    return Tree.from_groups([-1] + [0] * (int(groups.max()) + 1), groups + 1)
 
 
 def _expected_seconds(call: Callable[..., Tree], values: Any, options: dict[str, Any]) -> float | None:
@@ -212,5 +211,5 @@ def _fit_estimator(run: Run, call: Any, values: Any, options: dict[str, Any]) ->
     if run.method == "l2h" and run.data.feature_names is not None and "class_names" not in run.settings:
         options["class_names"] = run.data.feature_names
     with run.console.stage(run.method):
-        tree: Tree = call(**{**options, **run.settings}).fit(values).tree_
-    return tree
+        model = call(**{**options, **run.settings}).fit(values)
+    return _as_tree(model.tree_ if hasattr(model, "tree_") else model.labels_)

@@ -1,0 +1,169 @@
+"""Systems for graphs that are put together from parts: embeddings with a linkage, block models, scores of pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from arbora._base.random import generator, seed_of
+from arbora._base.types import AnyFloats, Floats, Ints, RandomState
+from arbora.linkages.agglomerative import Method, linkage
+from arbora.similarity import as_similarity
+from arbora.similarity.graph import GraphSimilarity, graph
+from arbora.tree import Tree
+
+# FPH, App. B.2 and B.7
+DEEPWALK_DIMENSION = 10
+
+
+def read_graph(similarity: Any, needed_by: str) -> GraphSimilarity:
+    """A graph given as such, as a sparse adjacency, a networkx graph or a tuple of edges."""
+    found = graph(similarity) if isinstance(similarity, tuple) else as_similarity(similarity)
+    if not isinstance(found, GraphSimilarity):
+        raise TypeError(
+            f"{needed_by} needs a graph. {type(found).__name__} has no sparse form: use similarity.knn(X)."
+        )
+    return found
+
+
+def deepwalk_linkage(
+    similarity: Any,
+    method: Method = "ward",
+    *,
+    dimension: int = DEEPWALK_DIMENSION,
+    random_state: RandomState = None,
+) -> Tree:
+    """DeepWalk vectors of the nodes, and a linkage of them: FPH's Ward baseline.
+
+    Parameters
+    ----------
+    similarity : graph
+        As `arbora.linkages.louvain` takes it.
+    method : str, default="ward"
+        Linkage of the vectors, by Euclidean distance.
+    dimension : int, default=10
+        Of the vectors (FPH's own; 32 for its largest graphs).
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    tree : Tree
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import deepwalk_linkage
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> deepwalk_linkage(triangles, dimension=4, random_state=0).cut(n_clusters=2)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    found = read_graph(similarity, "deepwalk_linkage")
+    vectors = walk_vectors(found, dimension, random_state)
+    return _named(linkage(vectors, method, kind="vectors"), found)
+
+
+def walk_vectors(similarity: GraphSimilarity, dimension: int, random_state: RandomState) -> Floats:
+    """DeepWalk vectors in float64."""
+    from arbora.probabilistic.deepwalk import deepwalk
+
+    return np.asarray(deepwalk(similarity, dimension, random_state=random_state), dtype=np.float64)
+
+
+def autoencoder_linkage(
+    similarity: Any, method: Method = "ward", *, max_epochs: int = 200, random_state: RandomState = None
+) -> Tree:
+    """Embeddings of a variational graph autoencoder, and a linkage of them.
+
+    Parameters
+    ----------
+    similarity : graph
+    method : str, default="ward"
+        Linkage of the embeddings, by Euclidean distance.
+    max_epochs : int, default=200
+        Of the autoencoder.
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    tree : Tree
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import autoencoder_linkage
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> autoencoder_linkage(triangles, max_epochs=5, random_state=0).n_leaves
+    6
+    """
+    from arbora.tasks.graph_autoencoder import embed_graph
+
+    found = read_graph(similarity, "autoencoder_linkage")
+    vectors = embed_graph(found, n_epochs=max_epochs, random_state=seed_of(random_state))
+    return _named(linkage(np.asarray(vectors, dtype=np.float64), method, kind="vectors"), found)
+
+
+def _named(tree: Tree, similarity: GraphSimilarity) -> Tree:
+    return tree if similarity.names is None else tree.replace(name=similarity.names)
+
+
+def block_model_labels(similarity: Any, *, random_state: RandomState = None) -> Ints:
+    """Block of each node in a degree-corrected stochastic block model; it chooses their number itself.
+
+    Parameters
+    ----------
+    similarity : graph
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    labels : ndarray of int64
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import block_model_labels
+    >>> block_model_labels(([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3]), random_state=0).shape
+    (6,)
+    """
+    from arbora.tasks.block_model import fit_block_model
+
+    blocks = fit_block_model(read_graph(similarity, "block_model_labels"), generator(random_state))
+    return np.asarray(blocks, dtype=np.int64)
+
+
+# ---- scores of pairs -----------------------------------------------------------------------------------------
+
+
+def adamic_adar(similarity: Any, pairs: ArrayLike) -> Floats:
+    """Common neighbors of each pair, each counting 1 / log(degree).
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import adamic_adar
+    >>> adamic_adar(([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3]), [[0, 1], [0, 3]]).round(3)
+    array([0.91, 0.91])
+    """
+    from arbora.tasks.link_prediction import adamic_adar_scores
+
+    return adamic_adar_scores(read_graph(similarity, "adamic_adar"), pairs)
+
+
+def block_model_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomState = None) -> AnyFloats:
+    """Expected number of edges of each pair under a degree-corrected block model."""
+    return _scored("DCSBM", similarity, pairs, random_state)
+
+
+def deepwalk_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomState = None) -> AnyFloats:
+    """Cosine of the DeepWalk vectors of each pair."""
+    return _scored("DeepWalk", similarity, pairs, random_state)
+
+
+def autoencoder_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomState = None) -> AnyFloats:
+    """Inner product of the graph autoencoder's embeddings of each pair."""
+    return _scored("VGAE", similarity, pairs, random_state)
+
+
+def _scored(name: str, similarity: Any, pairs: ArrayLike, random_state: RandomState) -> AnyFloats:
+    from arbora.tasks.link_prediction import baselines
+
+    method = baselines(seed_of(random_state))[name]
+    return method(read_graph(similarity, name), np.asarray(pairs, dtype=np.int64))
