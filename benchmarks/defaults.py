@@ -5,9 +5,9 @@
     python benchmarks/defaults.py --only wine glass
 
 The vector sets of ARBORA_DATA, those that ship with scikit-learn and a few generated ones were halved before any
-choice was made (sets that share points stay together). What is chosen: metric and scale (`arbora.search.scaling`), the
-objective of the flat cut and its least size (`arbora.tree.objective_cut`). Sets of ARBORA_DATA are left out where it is
-absent. CPU seconds beside quality; results are written as JSON.
+choice was made (sets that share points stay together). What is chosen: metric and scale
+(`arbora.similarity.scaling`), the objective of the flat cut and its least size (`arbora.tree.objective_cut`). Sets of
+ARBORA_DATA are left out where it is absent. CPU seconds beside quality; results are written as JSON.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import sys
 def arbora(*arguments, cwd=None, stdin=None, env=None, timeout=120):
     """The finished process of ``arbora <arguments>``; stdin is bytes."""
     return subprocess.run(
-        [sys.executable, "-m", "arbora.cli", *map(str, arguments)],
+        [sys.executable, "-m", "arbora", *map(str, arguments)],
         cwd=cwd,
         input=stdin,
         capture_output=True,

@@ -114,7 +114,7 @@ def test_an_automatic_fit_killed_on_its_way_ends_with_the_same_tree(tmp_path):
     assert arbora_process(*command, tmp_path / "whole.npz").returncode == 0
     kept = tmp_path / "kept"
     killed = subprocess.Popen(
-        [sys.executable, "-m", "arbora.cli", *map(str, command), tmp_path / "t.npz", "--checkpoint", kept],
+        [sys.executable, "-m", "arbora", *map(str, command), tmp_path / "t.npz", "--checkpoint", kept],
         stdout=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 100
@@ -280,7 +280,7 @@ def test_a_full_disk_leaves_the_old_file_whole(files, tmp_path):
     script = (
         "import resource, signal, runpy, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048));"
-        "sys.argv = ['arbora', *sys.argv[1:]]; runpy.run_module('arbora.cli', run_name='__main__')"
+        "sys.argv = ['arbora', *sys.argv[1:]]; runpy.run_module('arbora', run_name='__main__')"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, "convert", str(files / "tree.npz"), str(target)],
@@ -341,7 +341,7 @@ def test_show_serves_until_interrupted(files):
     import signal
     import urllib.request
 
-    command = [sys.executable, "-m", "arbora.cli", "show", str(files / "tree.npz"), "--no-browser", "--json"]
+    command = [sys.executable, "-m", "arbora", "show", str(files / "tree.npz"), "--no-browser", "--json"]
     heeds_interrupts = partial(
         signal.signal, signal.SIGINT, signal.SIG_DFL
     )  # jobs in the background ignore them

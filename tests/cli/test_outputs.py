@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 from cli.in_process import run
 from cli.run_arbora import arbora
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import adjusted_rand_score
 
+from arbora import TreeClustering
 from arbora.cli._exit import INTERRUPTED, UNREADABLE, UNUSABLE, UNWRITABLE, USAGE, as_options
+from arbora.metrics import dasgupta_cost, dendrogram_purity
 from arbora.tree import Tree
 
 IRIS = load_iris()
@@ -55,15 +58,48 @@ def test_fit_prints_what_helps(files):
     assert "moseley" not in done.out
 
 
-def test_fit_says_where_another_metric_and_scale_would_suit_the_data(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = "".join(f"{20 + 60 * a:.2f},{1000 + 90000 * b:.1f},{c:.3f}\n" for a, b, c in rng.random((60, 3)))
-    (tmp_path / "x.csv").write_text("age,income,share\n" + rows)
-    advice = "arbora: these vectors may be compared better with --metric euclidean"
-    assert advice in run("fit", tmp_path / "x.csv").err
-    followed = run("fit", tmp_path / "x.csv", "--metric", "euclidean", "--scale", "standard")
-    assert "auto (euclidean)" in followed.out
-    assert "may be compared better" not in followed.err
+@pytest.fixture(scope="module")
+def wine(tmp_path_factory):
+    """A table of unlike units, where a comparison of the numbers as they are misleads."""
+    path = tmp_path_factory.mktemp("wine") / "wine.csv"
+    frame = load_wine(as_frame=True).frame
+    frame.assign(target=frame["target"].map(str)).to_csv(path, index=False)
+    return path
+
+
+def test_every_command_compares_vectors_as_cluster_does_in_python(wine, tmp_path):
+    X, y = load_wine(return_X_y=True)
+    model = TreeClustering(3, random_state=0).fit(X)
+    options = ("--label-column", "target", "--json")
+    tree = tmp_path / "tree.npz"
+    fitted = json.loads(run("fit", wine, "-o", tree, *options).out)
+    assert fitted["method"]["compared_by"] == "euclidean, scale standard"
+    assert fitted["scores"]["dendrogram_purity"] == pytest.approx(dendrogram_purity(model.tree_, y))
+    cost = dasgupta_cost(model.tree_, model.similarity_, normalize=True)
+    scored = json.loads(run("score", tree, "--data", wine, *options).out)
+    assert scored["scores"]["dasgupta_normalized"] == pytest.approx(cost)
+    refined = json.loads(run("refine", tree, "--data", wine, *options).out)
+    assert refined["metric"] == scored["metric"] == "euclidean, scale standard"
+    found = json.loads(run("predict", tree, wine, "--data", wine, "--clusters", 3, *options).out)
+    assert np.mean(np.array(found["labels"]) == model.labels_) > 0.95
+
+
+def test_columns_that_rule_are_named_where_nothing_is_scaled_for_them(wine):
+    assert "'proline'" not in run("fit", wine, "--label-column", "target").err
+    for unscaled in (("--scale", "none"), ("-m", "ward"), ("--metric", "cosine", "--scale", "none")):
+        assert "'proline' holds" in run("fit", wine, "--label-column", "target", *unscaled).err
+    assert "--scale must be one of" in run("fit", wine, "--scale", "x", code=USAGE).err
+
+
+def test_a_model_scales_new_points_as_its_own(wine, tmp_path):
+    for scale in ("auto", "rank"):
+        run("fit", wine, "--label-column", "target", "--scale", scale, "--model", tmp_path / "m.npz")
+        found = json.loads(
+            run(
+                "predict", tmp_path / "m.npz", wine, "--clusters", 3, "--label-column", "target", "--json"
+            ).out
+        )
+        assert adjusted_rand_score(load_wine().target, found["labels"]) > 0.7
 
 
 def test_the_same_command_gives_the_same_tree_unless_it_says_random(files):
@@ -417,7 +453,7 @@ def test_ctrl_c_ends_with_130_and_writes_nothing(tmp_path):
     heeds_interrupts = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     command = ["fit", tmp_path / "x.npy", "--out", tmp_path / "t.npz", "--checkpoint", tmp_path / "kept"]
     with subprocess.Popen(
-        [sys.executable, "-m", "arbora.cli", *map(str, command)],
+        [sys.executable, "-m", "arbora", *map(str, command)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         preexec_fn=heeds_interrupts,

@@ -90,7 +90,8 @@ Scale = Annotated[
     str,
     typer.Option(
         "--scale",
-        help="none, standard (mean and deviation) or robust (median and quartiles).",
+        help="auto (what suits the columns), standard (mean and deviation), robust (median and quartiles), "
+        "rank or none.",
         rich_help_panel=READING,
     ),
 ]
@@ -242,7 +243,7 @@ def reading(
     text_column: TextColumn = None,
     embedding_column: EmbeddingColumn = None,
     metadata: Metadata = None,
-    scale: Scale = "none",
+    scale: Scale = "auto",
     kind: Kind = None,
     directed: Directed = None,
     use: Use = None,

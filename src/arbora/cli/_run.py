@@ -5,19 +5,42 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.threads import count_threads
 from arbora.cli._console import Console
-from arbora.cli._exit import Unwritable, WrongOption
+from arbora.cli._exit import Unwritable, WrongOption, check_option
 from arbora.cli._options import Reading, ReadingTree, Running
 from arbora.reading import Dataset, ReadOptions, read_data, read_tree
+from arbora.reading.checks import warnings_of
+from arbora.similarity.scaling import SCALES
 from arbora.tree import Tree
 
-# Metrics of the graph of nearest neighbors, on which costs are measured and trees refined.
-GRAPH_METRICS = ("cosine", "euclidean")
-N_NEIGHBORS = 10
+if TYPE_CHECKING:
+    from arbora.search.cluster import Settled
+
+# Metrics of the graph of nearest neighbors, on which costs are measured and trees refined; "auto" sees what suits.
+GRAPH_METRICS = ("auto", "cosine", "euclidean")
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """How vectors become the graph of nearest neighbors on which trees are measured and refined."""
+
+    metric: str = "auto"
+    scale: str = "auto"
+
+    @classmethod
+    def asked(cls, metric: str | None, scale: str) -> Comparing:
+        """By the options of the command line; a metric that graphs do not have is the method's own matter."""
+        check_option("--scale", scale, SCALES)
+        return cls(metric if metric in GRAPH_METRICS else "auto", scale)
+
+    @classmethod
+    def of_scaled(cls, metric: str | None) -> Comparing:
+        """For vectors that are scaled already: their direction means nothing any more."""
+        return cls(metric if metric in GRAPH_METRICS else "euclidean", "none")
 
 
 @dataclass
@@ -31,6 +54,10 @@ class Run:
     console: Console
     settings: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    comparing: Comparing = Comparing()
+    # How vectors were compared in the end, once that is known; words, and why it was chosen.
+    compared_by: str | None = None
+    reason: str | None = None
 
     @property
     def seed(self) -> int | None:
@@ -43,6 +70,7 @@ class Run:
             return
         identity = identity_of(
             values=self.data.values, kind=self.data.kind, method=self.method, metric=self.metric,
+            comparing=repr(self.comparing),
             settings={name: repr(value) for name, value in self.settings.items()}, **options,
         )  # fmt: skip
         try:
@@ -54,6 +82,15 @@ class Run:
         if self.running.seed is None:
             # the seed drawn at the first run serves all that resume it
             self.running = Running(kept.seed, self.running.threads)
+
+    def note_comparison(self, metric: str, scale: str, reason: str | None = None) -> None:
+        """Remember how vectors were compared."""
+        self.compared_by = metric if scale == "none" else f"{metric}, scale {scale}"
+        self.reason = reason or self.reason
+        if scale == "none":
+            for warning in warnings_of(self.data, scale):
+                if warning not in self.data.warnings:
+                    self.console.note(f"warning: {self.data.source}: {warning}")
 
     def inner_folder(self, name: str) -> str | None:
         """Folder in which a method that can resume saves its own progress."""
@@ -121,15 +158,27 @@ def limit_threads(running: Running) -> None:
         sys.modules["torch"].set_num_threads(running.threads)
 
 
-def neighbor_graph(run: Run) -> Any:
-    """What trees are measured and refined on: the graph, or that of nearest neighbors as `arbora.cluster` builds it."""
-    from arbora.search.inputs import compare, read_input
+def settle(run: Run) -> Settled:
+    """The vectors as they are compared, with the metric; noted in the run."""
+    from arbora.search.cluster import Options
+    from arbora.search.inputs import read_input
 
-    metric = run.metric if run.metric in GRAPH_METRICS else "euclidean"
     run.data.check_usable()
+    options = Options(metric=run.comparing.metric, scale=run.comparing.scale)  # type: ignore[arg-type]
+    settled = options.settle(read_input(run.data))
+    if run.data.kind == "vectors":
+        run.note_comparison(settled.metric, settled.scale, settled.reason)
+    return settled
+
+
+def graph_of(settled: Settled, run: Run) -> Any:
+    """The graph of nearest neighbors as `arbora.cluster` builds it; other data as it is."""
+    from arbora.search.cluster import N_NEIGHBORS
+    from arbora.search.inputs import compare
+
     return compare(
-        read_input(run.data),
-        metric=metric,  # type: ignore[arg-type]
+        settled.given,
+        metric=settled.metric,
         similarity="auto",
         n_neighbors=N_NEIGHBORS,
         n_jobs=count_threads(run.running.threads),
@@ -138,8 +187,13 @@ def neighbor_graph(run: Run) -> Any:
     )
 
 
+def neighbor_graph(run: Run) -> Any:
+    """What trees are measured and refined on."""
+    return graph_of(settle(run), run)
+
+
 def graph_words(run: Run) -> str:
     """What `neighbor_graph` gives, in words."""
     if run.data.kind == "vectors":
-        return f"graph of nearest neighbors ({run.metric})"
+        return f"graph of nearest neighbors ({run.compared_by})"
     return "graph of nearest neighbors" if run.data.kind == "distances" else run.data.kind

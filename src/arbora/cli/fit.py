@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,20 @@ from arbora import __version__
 from arbora.cli._console import Console
 from arbora.cli._exit import WrongOption
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Run, graph_words, limit_threads, neighbor_graph, read_dataset
+from arbora.cli._run import Comparing, Run, graph_words, limit_threads, neighbor_graph, read_dataset
 from arbora.cli.methods import (
     build_tree,
     check_data,
     check_settings,
     chosen_metric,
     read_settings,
+    scales_itself,
 )
 from arbora.cli.pages import check_page, page_content, tree_facts, write_page
 from arbora.cli.plot import check_picture, classes_of, picture_bytes
 from arbora.cli.score import class_scores, print_scores
 from arbora.cli.writing import check_writable, notes_on, tree_format, write_bytes, write_json, write_tree
 from arbora.reading import Dataset
-from arbora.reading.options import SCALES
 from arbora.tree import Tree
 
 
@@ -91,15 +91,13 @@ def run_fit(task: FitTask, outputs: Outputs, reading: Reading, running: Running,
     if outputs.out is not None:
         tree_format(str(outputs.out))
     _check_options(task, outputs)
-    data = read_dataset(task.source, reading, console)
+    data, comparing = _read(task, reading, console)
     metric = chosen_metric(task.method, task.metric, data.kind)
-    run = Run(data, task.method, metric, running, console, settings, task.checkpoint)
+    run = Run(data, task.method, metric, running, console, settings, task.checkpoint, comparing)
     check_data(run)
     if outputs.html is not None and task.method != "l2h":
         check_page(data.n_points)
     run.open_checkpoint(refine=task.refine)
-    if task.method == "auto" and task.metric is None and reading.scale == "none":
-        _advise(run)
     fitted = fit_tree(run, refine=task.refine, keep_model=outputs.model is not None)
     with console.stage("score"):
         scores = _scores(run, fitted.tree)
@@ -126,20 +124,14 @@ def _check_options(task: FitTask, outputs: Outputs) -> None:
         raise WrongOption("--model needs --method auto without --refine.")
 
 
-def _advise(run: Run) -> None:
-    """Say so where `arbora.cluster`, left to itself, would compare these vectors in another way."""
-    from arbora.search.cluster import Options
-    from arbora.search.inputs import read_input
-
-    if run.data.kind != "vectors":
-        return
-    settled = Options().settle(read_input(run.data))
-    scale = "none" if settled.scaling is None else settled.scaling.kind
-    if settled.metric != run.metric or scale != "none":
-        scaled = f" --scale {scale}" if scale in SCALES and scale != "none" else ""
-        run.console.note(
-            f"these vectors may be compared better with --metric {settled.metric}{scaled} ({settled.reason})"
-        )
+def _read(task: FitTask, reading: Reading, console: Console) -> tuple[Dataset, Comparing]:
+    """The data, scaled where the method does not do so itself, and how trees over it are measured."""
+    is_scaled = reading.scale not in ("auto", "none") and not scales_itself(task.method)
+    # what a method does not scale itself is read as it is, with a word about columns that rule
+    unscaled = replace(reading, scale="auto" if scales_itself(task.method) else "none")
+    data = read_dataset(task.source, reading if is_scaled else unscaled, console)
+    comparing = Comparing.of_scaled(task.metric) if is_scaled else Comparing.asked(task.metric, reading.scale)
+    return data, comparing
 
 
 def fit_tree(run: Run, *, refine: bool = False, keep_model: bool = False) -> Fitted:
@@ -168,7 +160,8 @@ def _fit_auto(run: Run, *, keep_model: bool) -> Fitted:
     from arbora.search.inputs import read_input
 
     options: dict[str, Any] = {
-        **({"metric": run.metric} if run.metric is not None else {}),
+        "metric": run.comparing.metric,
+        "scale": run.comparing.scale,
         "random_state": run.seed,
         "n_jobs": run.running.threads,
         "checkpoint": run.inner_folder("search"),
@@ -176,13 +169,15 @@ def _fit_auto(run: Run, *, keep_model: bool) -> Fitted:
     }
     if keep_model:
         model = TreeClustering(n_clusters=min(2, run.data.n_points), **options).fit(run.data)
-        tree, report = model.tree_, model.report_
+        tree, report, metric, scale = model.tree_, model.report_, model.metric_, model.scale_
     else:
         checked = Options(**options)
         checked.check()
         given = read_input(run.data, checked.similarity, checked.directed)
         built, model = build(given, checked, run.console.progress), None
-        tree, report = built.tree, built.report
+        tree, report, metric, scale = built.tree, built.report, built.metric, built.scale
+    if run.data.kind == "vectors":
+        run.note_comparison(metric, scale, report.choices.get("metric"))
     cost = {"similarity": report.similarity, "before": report.cost_before, "after": report.cost_after}
     return Fitted(tree, cost, model)
 
@@ -230,7 +225,13 @@ def _facts(run: Run, fitted: Fitted, scores: dict[str, float], outputs: Outputs)
         "numpy": np.__version__,
         "data": run.data.facts(),
         "warnings": list(run.data.warnings),
-        "method": {"name": run.method, "metric": run.metric, "seed": run.seed, "settings": run.settings},
+        "method": {
+            "name": run.method,
+            "metric": run.metric,
+            "compared_by": run.compared_by,
+            "seed": run.seed,
+            "settings": run.settings,
+        },
         "tree": tree_facts(fitted.tree),
         "cost": fitted.cost,
         "scores": scores,
@@ -259,8 +260,11 @@ def _write(fitted: Fitted, data: Dataset, outputs: Outputs) -> None:
 
 def _print(run: Run, facts: dict[str, Any], scores: dict[str, float]) -> None:
     console, tree = run.console, facts["tree"]
-    by = f"{run.method} ({run.metric})" if run.metric else run.method
+    metric = run.compared_by if run.metric == "auto" else run.metric
+    by = f"{run.method} ({metric})" if metric else run.method
     console.say(f"{by}: {tree['leaves']:,} leaves, {tree['internal nodes']:,} internal nodes")
+    if run.reason and run.metric == "auto":
+        console.say(f"compared by {run.reason}")
     if run.method == "l2h":
         console.say("The leaves are the columns of the data, which are classes.")
     cost = facts["cost"]

@@ -6,7 +6,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -14,8 +14,10 @@ import numpy as np
 
 from arbora.baselines.registry import FIT_NAMES, SYSTEMS
 from arbora.baselines.system import System
+from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption
-from arbora.cli._run import Run, neighbor_graph
+from arbora.cli._options import Reading, Running
+from arbora.cli._run import GRAPH_METRICS, Comparing, Run, neighbor_graph, read_dataset
 from arbora.tree import Tree
 
 # What can be given as a graph, of nearest neighbors where it is none.
@@ -58,13 +60,13 @@ def _of_registry(system: System) -> Method:
     """A system of `arbora.baselines` as the command line runs it."""
     needs_graph = system.takes == ("graph",)
     takes = tuple("vectors" if kind == "logits" else kind for kind in system.takes)
-    return Method(system.call, _TO_GRAPH if needs_graph else takes, system.metrics, system.fixed, needs_graph)
+    if needs_graph:
+        return Method(system.call, _TO_GRAPH, GRAPH_METRICS, system.fixed, needs_graph)
+    return Method(system.call, takes, system.metrics, system.fixed)
 
 
 BY_NAME: dict[str, Method] = {
-    "auto": Method(
-        "arbora.search:cluster", ("vectors", "graph", "distances", "similarities"), ("cosine", "euclidean")
-    ),
+    "auto": Method("arbora.search:cluster", ("vectors", "graph", "distances", "similarities"), GRAPH_METRICS),
     **{name: _of_registry(SYSTEMS[name]) for name in FIT_NAMES},
 }
 
@@ -89,6 +91,20 @@ def chosen_metric(name: str, metric: str | None, kind: str | None = None) -> str
         allowed = f"knows {', '.join(known)}" if known else "uses none"
         raise WrongOption(f"--metric {metric} does not go with --method {name}, which {allowed}.")
     return metric or (known[0] if known else None)
+
+
+def run_on_graph(
+    source: str, command: str, metric: str | None, reading: Reading, running: Running, console: Console
+) -> Run:
+    """Data on whose graph of nearest neighbors a tree is measured or refined; the graph scales vectors itself."""
+    data = read_dataset(source, replace(reading, scale="auto"), console)
+    chosen = chosen_metric("auto", metric, data.kind)
+    return Run(data, command, chosen, running, console, comparing=Comparing.asked(metric, reading.scale))
+
+
+def scales_itself(name: str) -> bool:
+    """Whether a method compares vectors by the graph of nearest neighbors, which scales them as it needs."""
+    return chosen_method(name).metrics == GRAPH_METRICS
 
 
 def check_data(run: Run) -> None:

@@ -13,8 +13,8 @@ from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption
 from arbora.cli._matching import matched
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset, read_tree_file
-from arbora.cli.methods import chosen_metric
+from arbora.cli._run import graph_of, limit_threads, read_dataset, read_tree_file, settle
+from arbora.cli.methods import run_on_graph
 from arbora.cli.tables_out import check_table, print_table, write_table
 from arbora.cli.writing import check_writable
 from arbora.errors import FormatError
@@ -62,10 +62,8 @@ def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Da
 
     if task.metric is not None:
         raise WrongOption("--metric needs --data; a model knows its own.")
-    if reading.scale != "none":
-        raise WrongOption(
-            "--scale needs --data: new points take the scale of the data, which a model does not hold."
-        )
+    if reading.scale != "auto":
+        raise WrongOption("--scale needs --data; a model scales new points as its own.")
     try:
         model = TreeClustering.load(task.model)
     except FormatError as error:
@@ -74,7 +72,7 @@ def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Da
         ) from error
     except OSError as error:
         raise FormatError(f"{task.model} cannot be read: {error.strerror}.") from error
-    new = _new_points(task, reading, console)
+    new = _new_points(task, replace(reading, scale="auto"), console)
     return new, model.predict(new.values, n_clusters=task.clusters)
 
 
@@ -85,24 +83,24 @@ def _by_tree(
 
     if task.clusters is None:
         raise WrongOption("--clusters is needed with a tree.")
-    data = read_dataset(str(task.source), replace(reading, scale="none"), console)
+    run = run_on_graph(str(task.source), "predict", task.metric, reading, running, console)
+    data = run.data
     if data.kind != "vectors":
         raise Unusable(f"--data must hold vectors. {task.source} holds a {data.kind}.")
     # new points have the features of the data; what else the file holds does not matter
     columns = None if data.feature_names is None else _quoted(data.feature_names)
     new = _new_points(
-        task, replace(reading, features=columns, label_column=None, drop=None, scale="none"), console
+        task, replace(reading, features=columns, label_column=None, drop=None, scale="auto"), console
     )
     if data.values.shape[1] != new.values.shape[1]:
         raise Unusable(
             f"New points need the {data.values.shape[1]} features of {task.source}. "
             f"{task.new} has {new.values.shape[1]}."
         )
-    new, data = new.with_scale(reading.scale, like=data), data.with_scale(reading.scale)
-    metric = chosen_metric("auto", task.metric, data.kind)
     tree = matched(read_tree_file(task.model, reading), data)
-    similarity = neighbor_graph(Run(data, "predict", metric, running, console))
-    labels = predict(tree, similarity, np.asarray(new), n_clusters=task.clusters, n_jobs=running.threads)
+    settled = settle(run)
+    rows = np.asarray(new.scaled_by(settled.scaling))
+    labels = predict(tree, graph_of(settled, run), rows, n_clusters=task.clusters, n_jobs=running.threads)
     return new, np.asarray(labels)
 
 

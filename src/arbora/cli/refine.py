@@ -10,8 +10,8 @@ from arbora.cli._console import Console
 from arbora.cli._exit import check_option
 from arbora.cli._matching import matched
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Run, graph_words, limit_threads, neighbor_graph, read_dataset, read_tree_file
-from arbora.cli.methods import chosen_metric
+from arbora.cli._run import Run, graph_words, limit_threads, neighbor_graph, read_tree_file
+from arbora.cli.methods import run_on_graph
 from arbora.cli.pages import tree_facts
 from arbora.cli.score import class_scores, print_scores
 from arbora.cli.writing import check_writable, tree_format, write_tree
@@ -41,9 +41,8 @@ def run_refine(task: RefineTask, reading: Reading, running: Running, console: Co
     if task.out is not None:
         tree_format(str(task.out))
     check_option("--objective", task.objective, OBJECTIVES)
-    data = read_dataset(task.source, reading, console)
-    metric = chosen_metric("auto", task.metric, data.kind)
-    run = Run(data, "refine", metric, running, console, folder=task.checkpoint)
+    run = run_on_graph(task.source, "refine", task.metric, reading, running, console)
+    run.folder, data = task.checkpoint, run.data
     start = matched(read_tree_file(task.tree, reading), data)
     run.open_checkpoint(tree=start, objective=task.objective, max_sweeps=task.max_sweeps)
     similarity = neighbor_graph(run)
@@ -66,7 +65,7 @@ def run_refine(task: RefineTask, reading: Reading, running: Running, console: Co
     console.result(
         {
             "tree": tree_facts(better), "objective": {"name": task.objective, "better": direction, **values},
-            "metric": metric, "scores": scores, "seconds": console.seconds,
+            "metric": run.compared_by, "scores": scores, "seconds": console.seconds,
             "written": [str(task.out)] if task.out else [],
         }
     )  # fmt: skip

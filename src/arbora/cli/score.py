@@ -15,9 +15,9 @@ from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption
 from arbora.cli._matching import matched
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Run, limit_threads, neighbor_graph, read_dataset, read_tree_file
+from arbora.cli._run import Run, limit_threads, neighbor_graph, read_tree_file
 from arbora.cli._tables import columns, number
-from arbora.cli.methods import chosen_metric
+from arbora.cli.methods import run_on_graph
 from arbora.cli.pages import tree_facts
 from arbora.errors import FormatError
 from arbora.reading import Dataset, read_tree
@@ -57,12 +57,12 @@ def run_score(task: ScoreTask, reading: Reading, running: Running, console: Cons
     scores: dict[str, float] = {}
     metric = None
     if task.source is not None:
-        data = read_dataset(task.source, reading, console)
-        tree = matched(tree, data)
-        metric = chosen_metric("auto", task.metric, data.kind)
+        run = run_on_graph(task.source, "score", task.metric, reading, running, console)
+        tree = matched(tree, run.data)
         with console.stage("score"):
-            scores |= _on_data(Run(data, "score", metric, running, console), tree, task.all_pairs)
-            scores |= class_scores(tree, data) if task.labels is None else {}
+            scores |= _on_data(run, tree, task.all_pairs)
+            scores |= class_scores(tree, run.data) if task.labels is None else {}
+        metric = run.compared_by
     if task.labels is not None:
         scores |= _against(tree, read_labels(task.labels, tree.n_leaves))
     if task.compare is not None:
@@ -80,9 +80,10 @@ def _on_data(run: Run, tree: Tree, all_pairs: bool) -> dict[str, float]:
     if not all_pairs:
         distances = run.data.values if run.data.kind == "distances" and tree.height is not None else None
         return dict(metrics.score(tree, neighbor_graph(run), distances=distances))
-    if run.data.kind != "vectors" or run.metric != "cosine":
-        raise WrongOption("--all-pairs needs vectors and --metric cosine.")
+    if run.data.kind != "vectors" or run.metric == "euclidean":
+        raise WrongOption("--all-pairs compares vectors by the cosine.")
     run.data.check_usable()
+    run.note_comparison("cosine", "none")
     return dict(metrics.score(tree, similarity.cosine(np.asarray(run.data))))
 
 

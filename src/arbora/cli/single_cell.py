@@ -115,7 +115,9 @@ def _fit_groups(run: Run, *, refine: bool) -> Fitted:
     """The tree over the groups: `auto` compares all pairs of a few, as a graph of neighbors would mislead."""
     if run.method != "auto" or run.data.n_points > _ALL_PAIRS_UP_TO:
         return fit_tree(run, refine=refine)
-    pairs = Run(run.data, "average", run.metric, run.running, run.console)
+    # as scanpy does, whose correlation is a cosine of centered vectors
+    metric = "cosine" if run.metric == "auto" else run.metric
+    pairs = Run(run.data, "average", metric, run.running, run.console)
     return fit_tree(pairs)
 
 

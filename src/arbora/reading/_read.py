@@ -65,8 +65,9 @@ def read(
         Columns of known classes, of names, of texts, of vectors.
     metadata : path, frame or mapping, optional
         More columns for the same points, matched by name where both have names, otherwise by row.
-    scale : {"none", "standard", "robust"}
-        Bring every feature to mean 0 and deviation 1, or to median 0 and interquartile range 1.
+    scale : {"none", "auto", "standard", "robust", "rank"}
+        Bring every feature to mean 0 and deviation 1, to median 0 and interquartile range 1, or to ranks. "auto"
+        leaves that to what clusters the data: `arbora.cluster` scales columns of unlike units.
     kind : {"vectors", "graph", "distances", "similarities"}, optional
         What a square matrix is; a symmetric one is refused unless this says it.
     directed : {"sum", "max", "mean"}, optional

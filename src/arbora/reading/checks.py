@@ -29,7 +29,7 @@ def warnings_of(data: Dataset, scale: str) -> list[str]:
         return found
     found += _counting(values, data)
     if scale == "none":
-        found += _ruling(values, data)
+        found += _ruling(data)
     return found
 
 
@@ -80,8 +80,9 @@ def _counting(values: NDArray[Any], data: Dataset) -> list[str]:
     ]
 
 
-def _ruling(values: NDArray[Any], data: Dataset) -> list[str]:
+def _ruling(data: Dataset) -> list[str]:
     """Columns whose spread, or whose size, decides every distance or angle."""
+    values = np.asarray(data.values, dtype=np.float64)
     if len(values) < 2 or values.shape[1] < 2:
         return []
     with np.errstate(invalid="ignore", over="ignore"):

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora.reading.options import Kind
+from arbora.similarity.scaling import Scaling, fit_scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,25 +98,25 @@ class Dataset:
         return self.values
 
     def with_scale(self, scale: str, like: Dataset | None = None) -> Dataset:
-        """The same with features brought to one scale: "standard" (mean and deviation) or "robust" (median, IQR).
+        """The same with features brought to one scale: "standard", "robust" or "rank" (`arbora.similarity.scaling`).
 
         New points are brought to the scale of the data they are compared with, `like`.
         """
-        if scale == "none" or self.kind != "vectors":
+        if scale in ("none", "auto") or self.kind != "vectors":
             return self
         if sp.issparse(self.values):
             raise ValueError(
                 f"scale={scale!r} would fill the sparse matrix of {self.source}. Use scale='none'."
             )
-        values = np.asarray(self.values, dtype=np.float64)
-        measured = values if like is None else np.asarray(like.values, dtype=np.float64)
-        if scale == "standard":
-            center, spread = np.nanmean(measured, axis=0), np.nanstd(measured, axis=0)
-        else:
-            low, center, high = np.nanpercentile(measured, [25, 50, 75], axis=0)
-            spread = high - low
-        scaled = (values - center) / np.where(spread > 0, spread, 1.0)
-        return replace(self, values=scaled, roles={**self.roles, "scale": scale})
+        scaling = fit_scaling(scale, (self if like is None else like).values)
+        return self.scaled_by(scaling)
+
+    def scaled_by(self, scaling: Scaling | None) -> Dataset:
+        """The same with features brought to the scale of other data."""
+        if scaling is None:
+            return self
+        values = scaling.apply(np.asarray(self.values, dtype=np.float64))
+        return replace(self, values=values, roles={**self.roles, "scale": scaling.kind})
 
     def subset(self, rows: Sequence[int] | NDArray[np.int64]) -> Dataset:
         """The same for some of the points, in this order."""

@@ -14,7 +14,7 @@ Format: TypeAlias = Literal[
     "graphml", "gml", "gexf", "pajek", "mtx", "linkage", "newick", "nexus", "phyloxml",
 ]  # fmt: skip
 Kind: TypeAlias = Literal["vectors", "graph", "distances", "similarities"]
-Scale: TypeAlias = Literal["none", "standard", "robust"]
+Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "none"]
 Directed: TypeAlias = Literal["sum", "max", "mean"]
 Columns: TypeAlias = str | Iterable[str]
 

@@ -34,8 +34,8 @@ from arbora.search.inputs import (
 from arbora.search.multilevel import LEVELS
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport, report_on
-from arbora.search.scaling import SCALES, Scale, Scaling, choose, fit_scaling
 from arbora.similarity import Similarity, are_few
+from arbora.similarity.scaling import SCALES, Scale, Scaling, choose, fit_scaling
 from arbora.tree import Tree
 
 # Perturbations of the search for up to this many points; none beyond.
@@ -75,7 +75,7 @@ def cluster(
         symmetric array is refused: pass ``arbora.similarity.dense(W)``. The index of a pandas frame and the nodes
         of a networkx graph become the names of the leaves.
     metric : {"auto", "cosine", "euclidean", "precomputed"}
-        How vectors are compared. "auto" sees what suits them (`arbora.search.scaling`): the cosine for embeddings,
+        How vectors are compared. "auto" sees what suits them (`arbora.similarity.scaling`): the cosine for embeddings,
         pixels and sparse rows, distances for tables and principal components. "precomputed" where `data` are
         distances, a square matrix or SciPy's condensed form.
     similarity : {"auto", "knn", "cosine"}
@@ -213,8 +213,7 @@ class Options:
         n_points = compared.n_points
         given, chosen = settled.given, {}
         if settled.reason:
-            scale = "none" if settled.scaling is None else settled.scaling.kind
-            chosen["metric"] = f"{settled.metric}, scale {scale} ({settled.reason})"
+            chosen["metric"] = f"{settled.metric}, scale {settled.scale} ({settled.reason})"
         is_compared = given.kind in ("vectors", "distances") and self.similarity == "auto"
         if is_compared and self.compares_all_pairs_of(n_points):
             chosen["similarity"] = f"all pairs, metric {settled.metric} ({n_points} points are few)"
@@ -233,6 +232,11 @@ class Settled(NamedTuple):
     scaling: Scaling | None = None
     reason: str = ""
 
+    @property
+    def scale(self) -> str:
+        """What was done with the columns."""
+        return scale_of(self.scaling)
+
 
 class Built(NamedTuple):
     """A tree with what it was built by."""
@@ -242,6 +246,16 @@ class Built(NamedTuple):
     report: ClusterReport
     metric: SettledMetric = "cosine"
     scaling: Scaling | None = None
+
+    @property
+    def scale(self) -> str:
+        """What was done with the columns."""
+        return scale_of(self.scaling)
+
+
+def scale_of(scaling: Scaling | None) -> str:
+    """A scaling as the parameter `scale` names it."""
+    return "none" if scaling is None else scaling.kind
 
 
 def build(given: Input, options: Options, progress: ProgressCallback = silent) -> Built:

@@ -13,8 +13,8 @@ from arbora._base.files import read_archive, write_archive
 from arbora._base.types import PathLike
 from arbora.errors import FormatError
 from arbora.search.report import ClusterReport
-from arbora.search.scaling import Scaling
 from arbora.similarity.archive import similarity_from_arrays, similarity_to_arrays
+from arbora.similarity.scaling import Scaling
 from arbora.tree.formats.npz import tree_from_arrays, tree_to_arrays
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def write_model(model: TreeClustering, path: PathLike) -> None:
     about = {
         "params": _settings(model),
         "fitted_on": model._fitted_on,
-        "metric": model._metric,
+        "metric": model.metric_,
         "scaling": None if model._scaling is None else model._scaling.kind,
         "n_features_in": getattr(model, "n_features_in_", None),
         "feature_names_in": _names(getattr(model, "feature_names_in_", None)),
@@ -58,7 +58,7 @@ def read_model(model: TreeClustering, path: PathLike) -> TreeClustering:
         model.labels_ = arrays["labels"].astype(np.int64)
         model.report_ = ClusterReport.from_dict(about["report"], model.similarity_)
         model._fitted_on = str(about["fitted_on"])
-        model._metric = about["metric"]
+        model.metric_ = about["metric"]
         kind = about["scaling"]
         model._scaling = None if kind is None else Scaling.from_arrays(kind, _part("scaling", arrays))
         _set_features(model, about)

@@ -17,7 +17,7 @@ from arbora._base.params import check_n_clusters
 from arbora._base.progress import ProgressCallback
 from arbora._base.training import FitStages, with_callbacks
 from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
-from arbora.search.cluster import N_NEIGHBORS, Built, Options, build
+from arbora.search.cluster import N_NEIGHBORS, Built, Options, build, scale_of
 from arbora.search.flat import flat_clusters
 from arbora.search.growing import all_vectors, grow
 from arbora.search.inputs import (
@@ -33,8 +33,8 @@ from arbora.search.model_file import read_model, write_model
 from arbora.search.predict import Placement, place, predict
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport
-from arbora.search.scaling import Scale, Scaling
 from arbora.similarity import Similarity
+from arbora.similarity.scaling import Scale, Scaling
 from arbora.tree import Tree
 
 
@@ -139,7 +139,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     similarity_: Similarity
     report_: ClusterReport
     _fitted_on: str
-    _metric: SettledMetric
+    metric_: SettledMetric
     _scaling: Scaling | None
 
     @with_callbacks
@@ -184,10 +184,10 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return self.fit(X)
         options = self._options()
         rows, names = self._new_rows(X), row_names(X)
-        built = Built(self.tree_, self.similarity_, self.report_, self._metric, self._scaling)
+        built = Built(self.tree_, self.similarity_, self.report_, self.metric_, self._scaling)
         if self._fitted_on == "vectors" and options.compares_all_pairs_of(self.tree_.n_leaves):
             # so few points say little of many: a fit on all of them
-            settled = replace(options, metric=self._metric, scale="none")
+            settled = replace(options, metric=self.metric_, scale="none")
             return self._fit_input(all_vectors(built.similarity, rows, names), settled, self._scaling)
         with FitStages(self) as progress:
             return self._with_built(grow(built, rows, names, options, progress))
@@ -308,6 +308,12 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Read what `save` wrote; `arbora.errors.FormatError` for any other file, or a damaged one."""
         return read_model(cls(), path)
 
+    @property
+    def scale_(self) -> str:
+        """What was done with the columns before they were compared."""
+        check_is_fitted(self)
+        return scale_of(self._scaling)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -328,7 +334,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _with_built(self, built: Built) -> TreeClustering:
         self.similarity_, self.report_ = built.similarity, built.report
-        self._metric, self._scaling = built.metric, built.scaling
+        self.metric_, self._scaling = built.metric, built.scaling
         self._with_tree(built.tree)
         if self.verbose:
             print(self.report_, file=sys.stderr)

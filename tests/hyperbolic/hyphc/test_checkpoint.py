@@ -88,7 +88,7 @@ def test_the_command_resumes_an_interrupted_fit(tmp_path):
     np.save(tmp_path / "x.npy", X)
     command = ["fit", tmp_path / "x.npy", "--method", "hyphc", "--seed", 0, "--checkpoint", kept]
     command += ["--set", "max_epochs=7", "--set", "n_triples=600", "--out", tmp_path / "tree.npz"]
-    subprocess.run([sys.executable, "-m", "arbora.cli", *map(str, command)], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "arbora", *map(str, command)], check=True, capture_output=True)
     assert ab.Tree.load(tmp_path / "tree.npz").same_topology(whole.tree_)
 
 

@@ -21,6 +21,8 @@ Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 # Vectors with no more columns than this are compared by distance: their direction says little.
 _FEW_COLUMNS = 3
+# Their units are unlike where the largest variance is this many times the next one.
+_UNLIKE_TIMES = 1000.0
 # A table with more columns than this is taken for embeddings, pixels or counts of one unit.
 _MOST_TABLE_COLUMNS = 200
 # Columns of unlike units: so few of them carry the variance that they are less than this share of all.
@@ -78,7 +80,7 @@ def choose(rows: Any) -> Choice:
     Examples
     --------
     >>> import numpy as np
-    >>> from arbora.search.scaling import choose
+    >>> from arbora.similarity.scaling import choose
     >>> rng = np.random.default_rng(0)
     >>> choose(rng.normal(size=(100, 8)) * [1, 1000, 1, 1, 1, 1, 1, 1]).scale
     'standard'
@@ -86,7 +88,7 @@ def choose(rows: Any) -> Choice:
     if sp.issparse(rows):
         return Choice("cosine", "none", "sparse rows are compared by their direction")
     if rows.shape[1] <= _FEW_COLUMNS:
-        return Choice("euclidean", "none", f"{rows.shape[1]} columns, whose direction says little")
+        return _choose_for_few_columns(rows)
     probe = _probe(rows)
     varying = probe[:, probe.std(axis=0) > 0]
     if varying.shape[1] == 0 or len(probe) < 3:
@@ -103,26 +105,33 @@ def choose(rows: Any) -> Choice:
     return Choice("cosine", "none", "columns of one unit")
 
 
+def _choose_for_few_columns(rows: AnyFloats) -> Choice:
+    """Distances; standardized where one column would decide them alone."""
+    variances = np.sort(_probe(rows).var(axis=0))
+    if len(variances) > 1 and 0 < variances[-2] * _UNLIKE_TIMES < variances[-1]:
+        return Choice("euclidean", "standard", "unlike units: one column carries the variance")
+    return Choice("euclidean", "none", f"{rows.shape[1]} columns, whose direction says little")
+
+
 def fit_scaling(kind: str, rows: AnyFloats) -> Scaling | None:
-    """The scaling that a kind means for these rows; None for "none"."""
+    """The scaling that a kind means for these rows; None for "none". Missing values do not count."""
     check_choice(kind, "scale", SCALES[1:])
     if kind == "none":
         return None
     values = np.asarray(rows, dtype=np.float64)
     if kind == "standard":
-        center, spread = values.mean(axis=0), values.std(axis=0)
+        center, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     else:
-        center = np.median(values, axis=0)
-        low, high = np.percentile(values, [25, 75], axis=0)
+        low, center, high = np.nanpercentile(values, [25, 50, 75], axis=0)
         # a column more than half of which is one number has no quartiles apart
-        spread = np.where(high > low, high - low, values.std(axis=0))
+        spread = np.where(high > low, high - low, np.nanstd(values, axis=0))
     # rounding leaves a constant column with a tiny deviation
     varies = spread > 1e-12 * np.maximum(np.abs(center), np.finfo(np.float64).tiny)
     spread = np.where(varies, spread, np.inf)
     if kind != "rank":
         return Scaling(kind, center, spread)
     n_quantiles = min(_N_QUANTILES, len(values))
-    quantiles = np.quantile(values, np.linspace(0, 1, n_quantiles), axis=0)
+    quantiles = np.nanquantile(values, np.linspace(0, 1, n_quantiles), axis=0)
     return Scaling(kind, center, spread, quantiles)
 
 

@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
 
 import arbora as ab
-from arbora.search.scaling import SCALES, choose, effective_columns, fit_scaling
+from arbora.similarity.scaling import SCALES, choose, effective_columns, fit_scaling
 
 
 def test_standard_and_robust_are_those_of_scikit_learn():
@@ -64,6 +64,23 @@ def test_principal_components_are_compared_by_distance():
 
 def test_heavy_tails_are_replaced_by_ranks():
     assert choose(np.random.default_rng(0).lognormal(sigma=2, size=(500, 6)))[:2] == ("euclidean", "rank")
+
+
+def test_one_column_that_rules_the_few_others_is_brought_to_their_scale():
+    rows = np.random.default_rng(0).random((60, 3)) * [60, 90_000, 1]
+    assert choose(rows)[:2] == ("euclidean", "standard")
+    assert choose(rows / [1, 9000, 1])[:2] == choose(rows[:, :1])[:2] == ("euclidean", "none")
+
+
+def test_missing_values_do_not_count_in_a_scale():
+    rows = load_iris().data.copy()
+    rows[3, 1] = np.nan
+    for kind in ("standard", "robust", "rank"):
+        scaled = fit_scaling(kind, rows).apply(rows)
+        assert np.isnan(scaled).sum() == 1
+        np.testing.assert_allclose(
+            scaled[4:, 1], fit_scaling(kind, np.delete(rows, 3, axis=0)).apply(rows)[4:, 1], atol=1e-2
+        )
 
 
 def test_few_columns_sparse_rows_and_constant_columns_have_a_choice():

@@ -1,0 +1,5 @@
+"""``python -m arbora`` is the ``arbora`` command."""
+
+from arbora.cli import main
+
+main()
