@@ -53,9 +53,12 @@ def written_whole(path: PathLike) -> Iterator[IO[bytes]]:
         # mkstemp makes files that only their owner can read
         os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as problem:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(problem, OSError) and problem.filename is None:
+            # a full disk is met while writing, where nobody knows the name
+            problem.filename = str(path)
         raise
 
 

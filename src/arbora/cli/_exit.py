@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -38,6 +39,8 @@ _READ_ARGUMENTS = (
     "features", "drop", "label_column", "name_column", "text_column", "embedding_column", "metadata", "scale", "kind",
     "directed", "use", "format", "decimal", "delimiter", "header",
 )  # fmt: skip
+# What only writing meets: no room, too large for the disk or the user's share of it, mounted read-only.
+_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 _ARGUMENT = re.compile(rf"\b({'|'.join(_READ_ARGUMENTS)})=(\s|\)|$)?")
 
 
@@ -115,7 +118,7 @@ def code_of(error: BaseException) -> int:
         # a sentence of arbora's own checks; Python's own messages have no full stop
         return UNUSABLE
     if isinstance(error, OSError):
-        return UNREADABLE
+        return UNWRITABLE if error.errno in _WRITING else UNREADABLE
     return FAILED
 
 
@@ -132,6 +135,8 @@ def _line(error: BaseException) -> str:
         text = f"{text.rstrip('.')}. Install it with: pip install 'arbora[{extra}]'"
     elif code_of(error) == FAILED:
         text = f"{type(error).__name__}: {text} (use --debug for the trace)"
+    elif isinstance(error, OSError) and error.errno in _WRITING:
+        text = f"{error.filename or 'The output'} cannot be written: {error.strerror}. What was there is unchanged."
     text = as_options(text)
     return text if len(text) <= 700 else text[:699] + "…"
 
