@@ -1,6 +1,7 @@
 """Options with which every system of the registry runs in a moment, where its own take longer."""
 
 QUICK = {
+    "ufit": {"max_epochs": 5},
     "vgae-ward": {"max_epochs": 3},
     "hyphc": {"max_epochs": 2},
     "ghhc": {"max_steps": 20},

@@ -72,6 +72,20 @@ GRAPHS = (
     ),
 )
 
+INCREMENTAL = (
+    System(
+        name="perch",
+        title="PERCH",
+        takes=("vectors",),
+        gives="tree",
+        paper="Kobren et al. 2017, A hierarchical algorithm for extreme clustering",
+        call="arbora.baselines.perch:perch",
+        deviations="Without the modes that the authors added for more points than fit into memory: collapsed leaves "
+        "and beam search.",
+        metrics=_EUCLIDEAN,
+    ),
+)
+
 DIVISIVE = (
     System(
         name="birch",
@@ -156,4 +170,4 @@ SUPERVISED = (
     ),
 )
 
-CLASSIC: tuple[System, ...] = (*LINKAGES, *GRAPHS, *DIVISIVE, *LINKS, *SUPERVISED)
+CLASSIC: tuple[System, ...] = (*LINKAGES, *GRAPHS, *INCREMENTAL, *DIVISIVE, *LINKS, *SUPERVISED)

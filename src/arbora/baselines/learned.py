@@ -124,4 +124,19 @@ EMBEDDINGS = (
     ),
 )
 
-LEARNED: tuple[System, ...] = (*OURS, *EMBEDDINGS)
+FITTED = (
+    System(
+        name="ufit",
+        title="UFit",
+        takes=("vectors", "graph"),
+        gives="tree",
+        paper="Chierchia and Perret 2019, Ultrametric fitting by gradient descent",
+        call="arbora.baselines.ufit:ufit",
+        deviations="Written here with its own gradients in place of higra and PyTorch. An edge between neighbors has "
+        "its length; the authors' notebook halves it where only one of the two counts the other as near. A graph's "
+        "distances, which the paper leaves open, are 1 / weight.",
+        metrics=("euclidean",),
+    ),
+)
+
+LEARNED: tuple[System, ...] = (*OURS, *EMBEDDINGS, *FITTED)
