@@ -1,32 +1,42 @@
-"""Defaults on data they were not chosen on: purity, NMI and ARI beside peers.
+"""Defaults on data they were not chosen on: purity, NMI, ARI and accuracy beside peers; modularity on graphs.
 
     python benchmarks/defaults.py                 # the sets that are reported
     python benchmarks/defaults.py --half choose   # those that defaults were chosen on
     python benchmarks/defaults.py --only wine glass
+    python benchmarks/defaults.py --graphs        # modularity of the default cut beside Leiden's
+    python benchmarks/defaults.py --large         # MNIST 70,000 and 50,000 generated cells
 
 The vector sets of ARBORA_DATA, those that ship with scikit-learn and a few generated ones were halved before any
 choice was made (sets that share points stay together). What is chosen: metric and scale
 (`arbora.similarity.scaling`), the objective of the flat cut and its least size (`arbora.tree.objective_cut`). Sets of
-ARBORA_DATA are left out where it is absent. CPU seconds beside quality; results are written as JSON.
+ARBORA_DATA are left out where it is absent. k-means, spectral clustering and all trees know the number of classes;
+Leiden, Louvain (both on arbora's graph of neighbors) and fast_hdbscan (least size 10) find their own. CPU seconds
+beside quality; results are written as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import os
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
+from _fph_graphs import SMALL, load_graph
 from sklearn import datasets
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, SpectralClustering
+from sknetwork.clustering import Leiden, Louvain, get_modularity
 
 import arbora as ab
 
 ROOT = Path(__file__).parent
 DATA = Path(os.environ.get("ARBORA_DATA", ROOT.parent.parent / "shared" / "data"))
+SCORES = ("purity", "nmi", "ari", "acc")
 HALVES = {
     "choose": "aloi5k aniso cancer cells cifar_coarse cifar_fine imagenet iris lognormal mixed_units mnist6k "
     "optdigits digits zoo",
@@ -107,23 +117,46 @@ LOADERS = {
 }
 
 
-def trees(X, k):
-    """Each method's tree and flat clusters, with CPU seconds."""
+def density_clusters(X):
+    """Clusters of fast_hdbscan; what it calls noise is one more cluster, as scores need one for each point."""
+    from fast_hdbscan import HDBSCAN
 
-    def by_model(**options):
-        model = ab.TreeClustering(k, random_state=0, **options).fit(X)
+    return HDBSCAN(min_cluster_size=10).fit_predict(X)
+
+
+def spectral_clusters(affinity, k):
+    model = SpectralClustering(k, affinity="precomputed", assign_labels="cluster_qr", random_state=0)
+    with warnings.catch_warnings():
+        # a graph in several parts, which it says it may not like
+        warnings.simplefilter("ignore")
+        return model.fit_predict(affinity)
+
+
+def trees(X, k):
+    """Each method's tree, where it has one, and flat clusters, with CPU seconds."""
+    model = ab.TreeClustering(k, random_state=0)
+
+    def by_model():
+        model.fit(X)
         return model.tree_, model.labels_
 
     def by_tree(tree):
         return tree, tree.cut(k, exact="nearest")
 
+    def on_graph(method):
+        return None, method(sp.csr_matrix(model.similarity_.csr))
+
     methods = {
-        "arbora": lambda: by_model(),
+        "arbora": by_model,
         "cosine, cut by height": lambda: by_tree(ab.cluster(X, metric="cosine", random_state=0)),
         "Ward": lambda: by_tree(ab.linkage(X, "ward")),
         "average": lambda: by_tree(ab.linkage(X, "average")),
         "bisecting k-means": lambda: by_tree(ab.bisecting_kmeans(X, random_state=0)),
         "k-means": lambda: (None, KMeans(k, n_init=3, random_state=0).fit_predict(X)),
+        "fast_hdbscan": lambda: (None, density_clusters(X)),
+        "Leiden": lambda: on_graph(Leiden(random_state=0).fit_predict),
+        "Louvain": lambda: on_graph(Louvain(random_state=0).fit_predict),
+        "spectral": lambda: on_graph(lambda graph: spectral_clusters(graph, k)),
     }
     for name, method in methods.items():
         start = time.process_time()
@@ -138,7 +171,7 @@ def measure(name):
         scores = ab.metrics.flat_scores(y, labels)
         purity = float("nan") if tree is None else ab.metrics.dendrogram_purity(tree, y)
         rows[method] = {
-            "purity": purity, "nmi": scores["nmi"], "ari": scores["ari"], "cpu_seconds": seconds
+            "purity": purity, "nmi": scores["nmi"], "ari": scores["ari"], "acc": scores["acc"], "cpu_seconds": seconds
         }  # fmt: skip
     print(f"{name}: {len(X):,} x {X.shape[1]}, {y.max() + 1} classes", flush=True)
     for method, row in rows.items():
@@ -149,27 +182,86 @@ def measure(name):
     return rows
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--half", choices=HALVES, default="report")
-    parser.add_argument("--only", nargs="+")
-    options = parser.parse_args()
+def summarize(found):
+    """Means and mean ranks over all sets."""
+    methods = list(next(iter(found.values())))
+    print(f"means over {len(found)} sets, and mean ranks (1 is best)")
+    for method in methods:
+        words = []
+        for key in SCORES:
+            values = np.array([[rows[one][key] for one in methods] for rows in found.values()])
+            if np.isnan(values[:, methods.index(method)]).all():
+                continue
+            ranks = 1 + (values > values[:, [methods.index(method)]] + 1e-9).sum(axis=1)
+            words.append(f"{key} {values[:, methods.index(method)].mean():.3f} ({ranks.mean():.1f})")
+        print("  " + method.ljust(22) + "   ".join(words))
+
+
+def measure_graphs():
+    """Modularity of the default cut into as many clusters as Leiden finds, beside that of Leiden."""
     found = {}
-    for name in options.only or HALVES[options.half].split():
+    for name in SMALL:
+        graph = load_graph(name)
+        adjacency = sp.csr_matrix(graph.csr)
+        leiden = Leiden(random_state=0).fit_predict(adjacency)
+        k = int(leiden.max()) + 1
+        model = ab.TreeClustering(k, random_state=0).fit(graph)
+        ours, theirs = (get_modularity(adjacency, labels) for labels in (model.labels_, leiden))
+        cost = ab.metrics.dasgupta_cost(model.tree_, graph, normalize=True)
+        found[name] = {"k": k, "arbora": ours, "Leiden": theirs, "ratio": ours / theirs, "cost": cost}
+        print(
+            f"{name}: " + "   ".join(f"{key} {value:.4g}" for key, value in found[name].items()), flush=True
+        )
+    return found
+
+
+def measure_large():
+    """Ten clusters of MNIST, and twenty uneven types of 50,000 generated cells."""
+    rng = np.random.default_rng(0)
+    centers, shares = rng.normal(size=(20, 30)) * 3, rng.dirichlet(np.full(20, 2.0))
+    types = rng.choice(20, size=50_000, p=shares)
+    sets = {"cells": (centers[types] + rng.normal(size=(50_000, 30)), types)}
+    with contextlib.suppress(FileNotFoundError):
+        sets["mnist"] = stored("vectors/mnist.npz")
+    found = {}
+    for name, (X, y) in sets.items():
+        start = time.process_time()
+        k = len(np.unique(y))
+        model = ab.TreeClustering(k, random_state=0).fit(X)
+        cuts = {"labels_": model.labels_, "cut by height": model.tree_.cut(k)}
+        scores = {cut: ab.metrics.flat_scores(y, labels)["ari"] for cut, labels in cuts.items()}
+        found[name] = {**scores, "cpu_seconds": time.process_time() - start}
+        print(f"{name}: {len(X):,} points, ARI " + str(found[name]), flush=True)
+    return found
+
+
+def measure_sets(names):
+    found = {}
+    for name in names:
         try:
             found[name] = measure(name)
         except FileNotFoundError as missing:
             print(f"{name}: left out, {missing.filename} is not there")
-    methods = list(next(iter(found.values())))
-    print(f"means over {len(found)} sets")
-    for method in methods:
-        means = {
-            key: np.mean([rows[method][key] for rows in found.values()]) for key in ("purity", "nmi", "ari")
-        }
-        print("  " + method.ljust(22) + "   ".join(f"{key} {value:.3f}" for key, value in means.items()))
+    summarize(found)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--half", choices=HALVES, default="report")
+    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--graphs", action="store_true")
+    parser.add_argument("--large", action="store_true")
+    options = parser.parse_args()
+    if options.graphs:
+        part, found = "graphs", measure_graphs()
+    elif options.large:
+        part, found = "large", measure_large()
+    else:
+        part, found = options.half, measure_sets(options.only or HALVES[options.half].split())
     results = ROOT / "results"
     results.mkdir(exist_ok=True)
-    (results / f"defaults_{options.half}.json").write_text(json.dumps(found, indent=1))
+    (results / f"defaults_{part}.json").write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

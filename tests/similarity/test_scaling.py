@@ -83,6 +83,13 @@ def test_missing_values_do_not_count_in_a_scale():
         )
 
 
+def test_few_columns_around_the_origin_are_compared_by_distance():
+    rows = np.random.default_rng(0).normal(size=(200, 8))
+    assert choose(rows)[:2] == ("euclidean", "none")
+    assert choose(rows + 5)[:2] == ("cosine", "none")
+    assert choose(np.random.default_rng(0).normal(size=(200, 40)))[:2] == ("cosine", "none")
+
+
 def test_few_columns_sparse_rows_and_constant_columns_have_a_choice():
     assert choose(np.random.default_rng(0).normal(size=(50, 2))).metric == "euclidean"
     assert choose(sp.random(50, 40, density=0.1, format="csr")).metric == "cosine"
