@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from arbora._base.arrays import as_matrix, as_vectors, is_dataset
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_choice
-from arbora._base.threads import in_background
+from arbora._base.threads import count_threads, in_background
 from arbora._base.types import Floats
 from arbora.linkages.graph import GRAPH_METHODS, GraphMethod, graph_linkage
 from arbora.similarity import Similarity
@@ -41,7 +41,14 @@ _INSTEAD = (
 )
 
 
-def linkage(data: Any, method: Method = "average", *, metric: str | None = None, kind: Kind = "auto") -> Tree:
+def linkage(
+    data: Any,
+    method: Method = "average",
+    *,
+    metric: str | None = None,
+    kind: Kind = "auto",
+    n_jobs: int | None = None,
+) -> Tree:
     """Agglomerative clustering: merge the two closest clusters until one is left.
 
     Parameters
@@ -62,6 +69,8 @@ def linkage(data: Any, method: Method = "average", *, metric: str | None = None,
         ``kind="distances"``. Refused for similarities and graphs, which have no metric.
     kind : {"auto", "vectors", "distances"}
         What an array holds. "distances": a square matrix, or SciPy's condensed form.
+    n_jobs : int, optional
+        Threads for average linkage and Paris of large graphs; by default all cores.
 
     Returns
     -------
@@ -90,13 +99,15 @@ def linkage(data: Any, method: Method = "average", *, metric: str | None = None,
     """
     check_choice(method, "method", (*METHODS, "paris"))
     check_choice(kind, "kind", KINDS)
+    n_threads = count_threads(n_jobs)
     if is_dataset(data):
-        tree = linkage(data.as_input(), method, metric=metric, kind=_KIND_OF_DATASET.get(data.kind, kind))
+        said = _KIND_OF_DATASET.get(data.kind, kind)
+        tree = linkage(data.as_input(), method, metric=metric, kind=said, n_jobs=n_threads)
         return _named(tree, data.names)
     similarity = _similarity_of(data)
     if similarity is not None:
         _refuse_metric(metric, kind)
-        return _named(_from_similarity(similarity, method), similarity.names)
+        return _named(_from_similarity(similarity, method, n_threads), similarity.names)
     if method == "paris":
         raise ValueError(
             'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'
@@ -132,10 +143,10 @@ def _refuse_metric(metric: str | None, kind: Kind) -> None:
         )
 
 
-def _from_similarity(similarity: Similarity, method: Method) -> Tree:
+def _from_similarity(similarity: Similarity, method: Method, n_threads: int) -> Tree:
     if similarity.csr is not None:
         graph_method: GraphMethod = check_choice(method, "method (for a graph)", GRAPH_METHODS)
-        return graph_linkage(similarity, graph_method)
+        return graph_linkage(similarity, graph_method, n_jobs=n_threads)
     if method == "paris":
         raise ValueError(
             'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'

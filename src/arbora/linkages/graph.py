@@ -10,18 +10,22 @@ from numpy.typing import NDArray
 
 from arbora._base.arrays import check_finite
 from arbora._base.params import check_choice
+from arbora._base.threads import count_threads
 from arbora._base.types import Floats, Ints
 from arbora.linkages import _kernels as kernels
-from arbora.similarity import as_similarity
+from arbora.linkages._round_kernels import Rows
+from arbora.linkages.rounds import Merges, merge_in_rounds
+from arbora.similarity import Similarity, as_similarity
+from arbora.similarity.renumbering import renumbered
 from arbora.tree import Tree
 
 GraphMethod: TypeAlias = Literal["average", "single", "complete", "paris"]
 GRAPH_METHODS = ("average", "single", "complete", "paris")
-# left and right part and similarity of each merge
-Merges: TypeAlias = tuple[Ints, Ints, Floats]
+# nodes from which average linkage and Paris work in rounds, in which chance breaks ties
+LARGE = 20_000
 
 
-def graph_linkage(similarity: Any, method: GraphMethod = "average") -> Tree:
+def graph_linkage(similarity: Any, method: GraphMethod = "average", *, n_jobs: int | None = None) -> Tree:
     """Agglomerate the nodes of a graph; a pair without an edge has similarity 0.
 
     Nodes S and T of the tree are as similar as
@@ -34,6 +38,10 @@ def graph_linkage(similarity: Any, method: GraphMethod = "average") -> Tree:
     A node's height is 1 / similarity. Parts with similarity 0 are joined at the top, smallest first, all at
     twice the largest height below (1 in a graph without edges). O(m log n) moves of edges, ~70 bytes per edge.
 
+    Among equally similar clusters those made first are merged first, as in scikit-network. From 20,000 nodes on,
+    average linkage and Paris merge all pairs at once that are each other's most similar (`arbora.linkages.rounds`),
+    and which of several equally similar ones are taken looks random, though it is the same in every run.
+
     Parameters
     ----------
     similarity : graph
@@ -41,6 +49,8 @@ def graph_linkage(similarity: Any, method: GraphMethod = "average") -> Tree:
         with `csr`.
     method : {"average", "single", "complete", "paris"}
         How similar two clusters are.
+    n_jobs : int, optional
+        Threads for average linkage and Paris of large graphs; by default all cores.
 
     Returns
     -------
@@ -69,8 +79,62 @@ def graph_linkage(similarity: Any, method: GraphMethod = "average") -> Tree:
         return Tree([-1], 1, height=[0.0], name=found.names)
     if csr.nnz >= 2**31:
         raise ValueError(f"A graph may have up to 2^30 edges. Got {csr.nnz // 2}.")
-    tree = _tree_from_merges(*_merges(csr, found.self_loops, method), found.n_points)
+    tree = _tree_from_merges(*_merges(found, csr, method, count_threads(n_jobs)), found.n_points)
     return tree if found.names is None else tree.replace(name=found.names)
+
+
+def _merges(found: Similarity, csr: sp.csr_array, method: GraphMethod, n_threads: int) -> Merges:
+    # the loops of the kernels would never end on NaN
+    check_finite(csr.data, "The weights of the graph's edges")
+    if len(csr.data) and csr.data.min() < 0:
+        raise ValueError(f"The weights of edges must not be negative. The smallest is {csr.data.min():.6g}.")
+    # by a power of two, which is exact: sums and products of weights of any size neither overflow nor vanish
+    loops = found.self_loops
+    exponent = int(np.frexp(max(csr.data.max(initial=0.0), loops.max(initial=0.0)))[1])
+    if found.n_points >= LARGE and method in ("average", "paris"):
+        merges = _merges_in_rounds(found, csr, method, exponent, n_threads)
+    else:
+        merges = _merges_one_by_one(csr, np.ldexp(loops, -exponent), method, exponent)
+    left, right, similarity = merges
+    if method != "paris":
+        with np.errstate(over="ignore"):
+            similarity = np.ldexp(similarity, exponent)
+    return left, right, similarity
+
+
+def _merges_in_rounds(
+    found: Similarity, csr: sp.csr_array, method: GraphMethod, exponent: int, n_threads: int
+) -> Merges:
+    """What is near in space is brought near in memory first, where that is known."""
+    order, loops = found.nearby_order(), np.ldexp(found.self_loops, -exponent)
+    if order is None:
+        order = np.arange(found.n_points)
+    else:
+        csr, loops = renumbered(csr, order, n_threads), loops[order]
+    start, length = csr.indptr[:-1].astype(np.int64), np.diff(csr.indptr).astype(np.int32)
+    weight = np.ldexp(csr.data.astype(np.float64), -exponent)
+    rows = Rows(start, length, csr.indices.astype(np.int32), weight)
+    if method == "average":
+        return merge_in_rounds(rows, np.ones(found.n_points), order, n_threads)
+    here = np.repeat(np.arange(found.n_points), length)
+    degree = np.bincount(here, weight, minlength=found.n_points) + loops
+    return _by_degree(merge_in_rounds(rows, degree, order, n_threads), degree)
+
+
+def _merges_one_by_one(csr: sp.csr_array, loops: Floats, method: GraphMethod, exponent: int) -> Merges:
+    end, weight = _list_edges(csr)
+    weight = np.ldexp(weight, -exponent)
+    n_points = len(loops)
+    if method == "single":
+        order = np.argsort(-weight, kind="stable")
+        merges: Merges = kernels.merge_along_edges(end, weight, order, n_points)
+        return merges
+    if method == "paris":
+        degree = np.bincount(end, np.repeat(weight, 2), minlength=n_points) + loops
+        return _by_degree(kernels.agglomerate(end, weight, degree.copy(), kernels.AVERAGE), degree)
+    code = kernels.AVERAGE if method == "average" else kernels.COMPLETE
+    merges = kernels.agglomerate(end, weight, np.ones(n_points), code)
+    return merges
 
 
 def _list_edges(csr: sp.csr_array) -> tuple[NDArray[np.int32], Floats]:
@@ -82,36 +146,11 @@ def _list_edges(csr: sp.csr_array) -> tuple[NDArray[np.int32], Floats]:
     return end.ravel(), csr.data[is_upper].astype(np.float64)
 
 
-def _merges(csr: sp.csr_array, self_loops: Floats, method: GraphMethod) -> Merges:
-    end, weight = _list_edges(csr)
-    # the loops of the kernels would never end on NaN
-    check_finite(weight, "The weights of the graph's edges")
-    if len(weight) and weight.min() < 0:
-        raise ValueError(f"The weights of edges must not be negative. The smallest is {weight.min():.6g}.")
-    # by a power of two, which is exact: sums and products of weights of any size neither overflow nor vanish
-    exponent = int(np.frexp(max(weight.max(initial=0.0), self_loops.max(initial=0.0)))[1])
-    weight = np.ldexp(weight, -exponent)
-    left, right, similarity = _scaled_merges(end, weight, np.ldexp(self_loops, -exponent), method)
-    if method != "paris":
-        with np.errstate(over="ignore"):
-            similarity = np.ldexp(similarity, exponent)
-    return left, right, similarity
-
-
-def _scaled_merges(end: NDArray[np.int32], weight: Floats, self_loops: Floats, method: GraphMethod) -> Merges:
-    n_points = len(self_loops)
-    if method == "single":
-        order = np.argsort(-weight, kind="stable")
-        merges: Merges = kernels.merge_along_edges(end, weight, order, n_points)
-        return merges
-    if method == "paris":
-        degree = np.bincount(end, np.repeat(weight, 2), minlength=n_points) + self_loops
-        left, right, similarity = kernels.agglomerate(end, weight, degree.copy(), kernels.AVERAGE)
-        with np.errstate(over="ignore"):
-            return left, right, similarity * degree.sum()
-    code = kernels.AVERAGE if method == "average" else kernels.COMPLETE
-    merges = kernels.agglomerate(end, weight, np.ones(n_points), code)
-    return merges
+def _by_degree(merges: Merges, degree: Floats) -> Merges:
+    """Merges by degrees with the similarities of Paris."""
+    left, right, similarity = merges
+    with np.errstate(over="ignore"):
+        return left, right, similarity * degree.sum()
 
 
 def _tree_from_merges(left: Ints, right: Ints, similarity: Floats, n_points: int) -> Tree:

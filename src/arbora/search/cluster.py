@@ -276,7 +276,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
         )
     with Timed(seconds, "average linkage", heard):
         # names from here on, so that an interrupted search hands out a tree with names
-        first = linkage(compared, "average").replace(name=given.names)
+        first = linkage(compared, "average", n_jobs=n_threads).replace(name=given.names)
     with Timed(seconds, "refine", heard) as stage:
         tree = _refined(first, compared, options, stage.update)
     with Timed(seconds, "components", heard):

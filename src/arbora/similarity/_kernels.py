@@ -84,3 +84,13 @@ def cross_of_graph(indptr, indices, weights, self_loops, parent, leaf_start, nei
         if parent[i] >= 0:
             cross[parent[i] - n_leaves] += self_loops[i]
     return cross
+
+
+@kernel(nogil=True)
+def copy_rows(indptr, indices, data, order, place, new_indptr, new_indices, new_data, first, last):
+    """Write rows first .. last-1 of a CSR matrix whose row r is the old row order[r] and column place[c] the old c."""
+    for row in range(first, last):
+        shift = new_indptr[row] - indptr[order[row]]
+        for k in range(indptr[order[row]], indptr[order[row] + 1]):
+            new_indices[k + shift] = place[indices[k]]
+            new_data[k + shift] = data[k]

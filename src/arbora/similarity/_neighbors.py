@@ -56,6 +56,9 @@ class Index(Protocol):
     def points(self) -> Any:
         """The points in order, in the index's own unit; None where only distances are known."""
 
+    def nearby_order(self) -> Ints | None:
+        """The points in an order in which near ones are together; None where none is known."""
+
 
 class NeighborIndex:
     """Rows of vectors, sorted by cell, ready to be searched.
@@ -111,6 +114,10 @@ class NeighborIndex:
         rows = np.empty_like(self.rows)
         rows[self.order] = self.rows
         return rows
+
+    def nearby_order(self) -> Ints | None:
+        """The points cell by cell; None where there are no cells."""
+        return None if self.is_exact else self.order
 
     def with_points(self, rows: AnyFloats, *, seed: int, n_threads: int) -> NeighborIndex:
         """An index of other points, given in the unit of this one, that takes new vectors in the same form."""
@@ -280,6 +287,9 @@ class SparseIndex:
         """The points in order, in the index's own unit."""
         return self.model._fit_X
 
+    def nearby_order(self) -> None:
+        """None: the rows are as they came."""
+
 
 class DistanceIndex:
     """The same for distances given as a square matrix."""
@@ -307,6 +317,9 @@ class DistanceIndex:
 
     def points(self) -> None:
         """None: only distances are known."""
+
+    def nearby_order(self) -> None:
+        """None: the points are as they came."""
 
 
 def _nearest_columns(distances: Floats, n_neighbors: int) -> Neighbors:

@@ -14,7 +14,7 @@ from arbora._base.params import check_choice, check_whole
 from arbora._base.progress import ProgressCallback, Stage, check_progress
 from arbora._base.random import seed_of, with_words_for_seed
 from arbora._base.threads import count_threads
-from arbora._base.types import Floats, RandomState
+from arbora._base.types import Floats, Ints, RandomState
 from arbora.similarity._duplicates import Groups, link_groups
 from arbora.similarity._neighbors import EXACT_UP_TO, Index
 from arbora.similarity._space import DistanceSpace, Space, VectorSpace
@@ -76,6 +76,15 @@ class KnnSimilarity(GraphSimilarity):
         """
         rows = self.model.index.points()
         return None if rows is None else rows[self.model.groups.group]
+
+    def nearby_order(self) -> Ints | None:
+        """The points cell by cell, as the index has them; None where it compares all pairs."""
+        order, group = self.model.index.nearby_order(), self.model.groups.group
+        if order is None or not self.model.groups.has_duplicates:
+            return order
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return np.argsort(place[group], kind="stable")
 
     def remoteness(self, X: Any = None, *, n_jobs: int | None = None) -> Floats:
         """How much farther away a point's farthest neighbor is than those of its neighbors are from them.

@@ -117,6 +117,10 @@ class Similarity(ABC):
         """Similarity of each point with itself, float64[n_points]. In a tree it meets at the leaf's parent."""
         return np.zeros(self.n_points)
 
+    def nearby_order(self) -> Ints | None:
+        """The points in an order in which similar ones are near each other; None where none is known."""
+        return None
+
     def without_self_loops(self) -> Similarity:
         """The same similarity of different points; itself where there are no self-loops."""
         if not self.self_loops.any():
