@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arbora._base.types import Floats, Ints
-from arbora.logits._protocol import Assignment
+from arbora.logits._protocol import ClassFacts
 from arbora.tree import Tree
 
 _NEIGHBORS = 20
@@ -75,9 +75,7 @@ def heights_from_scores(tree: Tree, class_score: Floats) -> Floats:
     return height
 
 
-def class_scores(assignment: Assignment, weights: Floats | None = None) -> Floats:
+def class_scores(assignment: ClassFacts, weights: Floats | None = None) -> Floats:
     """Mean probability of the points of each class, 0 without points."""
-    weight = np.ones(len(assignment.assigned)) if weights is None else weights
-    sums = np.bincount(assignment.assigned, assignment.confidence * weight, minlength=assignment.n_classes)
-    counts = np.bincount(assignment.assigned, weight, minlength=assignment.n_classes)
+    sums, counts = assignment.confidence_sums(weights)
     return np.divide(sums, counts, out=np.zeros(assignment.n_classes), where=counts > 0)

@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.types import Floats, Ints
-from arbora.logits._protocol import Assignment, MergeQueries
+from arbora.logits._protocol import Assignment, MergeQueries, PointQueries, PointRows
 from arbora.tree import Tree
 
 
-class RememberingRows:
+class RememberingRows(PointQueries):
     """Rows that answer a question about the same group only once, as long as memory allows."""
 
-    def __init__(self, rows: MergeQueries, max_memory: int) -> None:
+    def __init__(self, rows: PointRows, max_memory: int) -> None:
         self._rows, self._left = rows, max_memory
         self._known: dict[tuple[int, ...], tuple[NDArray[np.int32], Floats]] = {}
         self._affinities: list[tuple[int, Floats]] | None = None
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
-        """As `MergeQueries.reassign`."""
+        """As `PointQueries.reassign`."""
         key = tuple(classes.tolist())
         known = self._known.get(key)
         if known is None:
@@ -58,7 +58,7 @@ def draw_weights(assignment: Assignment, rng: np.random.Generator) -> Floats:
 
 def resample_trees(
     assignment: Assignment,
-    rows: MergeQueries,
+    rows: PointRows,
     build: Callable[[MergeQueries, Floats], Tree],
     n_bootstraps: int,
     rng: np.random.Generator,

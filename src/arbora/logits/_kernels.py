@@ -26,6 +26,8 @@ OK, NOT_FINITE, NEGATIVE, ALL_ZERO = 0, 1, 2, 3
 EXCLUDED = -1e30
 # Where a logarithm is needed, probabilities count as no less.
 LEAST_PROBABILITY = 1e-30
+# Of any float, and more than minus that of the least probability.
+LARGEST_LOGARITHM = 710.0
 # Reassociating sums lets them use vector lanes; NaN and infinity keep their meaning.
 FAST_SUM = {"reassoc", "nsz", "contract"}
 
@@ -183,6 +185,42 @@ def _choose_largest(row):
     return lambda row: _largest_double(row)
 
 
+def largest_magnitude(row):
+    """Largest absolute value of a row, as the largest of the bit patterns without their sign."""
+    raise NotImplementedError("compiled only")
+
+
+@register_jitable
+def _largest_magnitude_single(row):
+    unsigned = row.view(np.int32)
+    bits = np.zeros(1, np.int32)
+    best = np.int32(0)
+    for j in range(unsigned.shape[0]):
+        v = unsigned[j] & np.int32(0x7FFFFFFF)
+        best = v if v > best else best
+    bits[0] = best
+    return bits.view(np.float32)[0]
+
+
+@register_jitable
+def _largest_magnitude_double(row):
+    unsigned = row.view(np.int64)
+    bits = np.zeros(1, np.int64)
+    best = np.int64(0)
+    for j in range(unsigned.shape[0]):
+        v = unsigned[j] & np.int64(0x7FFFFFFFFFFFFFFF)
+        best = v if v > best else best
+    bits[0] = best
+    return bits.view(np.float64)[0]
+
+
+@overload(largest_magnitude)
+def _choose_largest_magnitude(row):
+    if row.dtype == types.float32:
+        return lambda row: _largest_magnitude_single(row)
+    return lambda row: _largest_magnitude_double(row)
+
+
 @kernel(nogil=True)
 def first_equal(row, value):
     """Position of the first entry equal to `value` (which is there)."""
@@ -273,15 +311,17 @@ def scan_rows(
     """First reading of rows start..stop-1: class, its probability, and both again without that class.
 
     The softmax is taken relative to the runner-up: everything but the winner is summed directly, so a winner at
-    0.99999999 costs the others no digits. Returns (problem, row of the problem).
+    0.99999999 costs the others no digits. Returns (problem, row of the problem, largest magnitude of a number).
     """
     n_classes = rows.shape[1]
+    magnitude = 0.0
     for i in range(start, stop):
         load_row(rows, i, code, row, bits)
         problem = row_problem(row, mode)
         if problem != OK:
-            return problem, i
+            return problem, i, magnitude
         sharpen(row, mode, sharpness)
+        magnitude = max(magnitude, float(largest_magnitude(row)))
         top = largest(row)
         winner = first_equal(row, top)
         assigned[i] = winner
@@ -296,7 +336,7 @@ def scan_rows(
             confidence[i] = top / (top + rest * max(runner_up, 0.0))
         else:
             confidence[i] = 1.0 / (1.0 + rest * math.exp(runner_up - top))
-    return OK, -1
+    return OK, -1, magnitude
 
 
 @kernel(nogil=True)
@@ -319,21 +359,31 @@ def reassign_rows(
 
 
 @kernel(nogil=True)
-def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, bits, sums):
-    """Add the softmax probabilities of the given columns over rows points[start:stop] to `sums`."""
+def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, bits, rounders, sums):
+    """Add the softmax probabilities of the given columns over rows points[start:stop] to `sums`, level by level.
+
+    `rounders` and levels are those of `arbora._base.exact_sums`: the order of the points does not matter.
+    """
     for p in range(start, stop):
         load_row(rows, points[p], code, row, bits)
         sharpen(row, mode, sharpness)
         _, _, rest = weigh_rest(row, bits, mode)
         for c in range(columns.shape[0]):
-            sums[c] += row[columns[c]] / rest
+            value = np.float64(row[columns[c]] / rest)
+            for level in range(rounders.shape[0]):
+                rounded = (value + rounders[level]) - rounders[level]
+                sums[level, c] += rounded
+                value -= rounded
 
 
 @kernel(nogil=True)
-def sum_by_class(rows, code, mode, sharpness, order, offsets, weights, start, stop, row, bits, sums):
+def sum_by_class(
+    rows, code, mode, sharpness, order, offsets, weights, start, stop, row, bits, sums, rounder
+):
     """Add the centered logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`.
 
-    Each point counts `weights[point]` times.
+    Each point counts `weights[point]` times. Rounded by `rounder`, of `arbora._base.exact_sums`, so that the order of
+    the points does not matter.
     """
     n_classes = rows.shape[1]
     for c in range(start, stop):
@@ -346,7 +396,8 @@ def sum_by_class(rows, code, mode, sharpness, order, offsets, weights, start, st
                     row[j] = row[j] * sharpness
             mean = total(row) / n_classes
             for j in range(n_classes):
-                sums[c, j] += (row[j] - mean) * weights[order[p]]
+                rounded = (np.float64(row[j] - mean) + rounder) - rounder
+                sums[c, j] += rounded * weights[order[p]]
 
 
 @kernel(nogil=True)

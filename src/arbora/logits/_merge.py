@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.types import Floats
-from arbora.logits._protocol import Aggregation, Assignment, MergeQueries, Merges
+from arbora.logits._protocol import Aggregation, ClassFacts, MergeQueries, Merges
 
 
 class _Groups:
     """The current groups: members, sizes and scores, indexed by node number of the tree to be."""
 
-    def __init__(self, assignment: Assignment, aggregation: Aggregation, weights: Floats | None) -> None:
+    def __init__(self, assignment: ClassFacts, aggregation: Aggregation, weights: Floats | None) -> None:
         n = assignment.n_classes
         self.assignment, self.aggregation = assignment, aggregation
         self.n_classes = n
@@ -40,12 +39,9 @@ class _Groups:
 
     def _class_parts(self, weights: Floats | None) -> Floats:
         """What each class adds to the score of its group."""
-        a = self.assignment
-        share = a.confidence if weights is None else a.confidence * weights
-        sums = np.asarray(np.bincount(a.assigned, share, minlength=self.n_classes), np.float64)
+        sums, counts = self.assignment.confidence_sums(weights)
         if self.aggregation == "sum":
             return sums
-        counts = a.counts if weights is None else np.bincount(a.assigned, weights, minlength=self.n_classes)
         return np.divide(sums, counts, out=np.zeros(self.n_classes), where=counts > 0)
 
     def _rescore(self, nodes: Sequence[int] | range) -> None:
@@ -59,7 +55,7 @@ class _Groups:
 
     def _score_by_callable(self, node: int) -> float:
         parts = [
-            self.assignment.confidence[self.assignment.points_of([c])]
+            self.assignment.confidences_of(c)
             for c in self.members[node]
             if self.assignment.counts[c]
         ]
@@ -88,9 +84,8 @@ class _Groups:
         self._rescore([node])
         return node
 
-    def relatedness(self, reassigned: NDArray[np.int32], probability: Floats) -> Floats:
-        """Total reassigned probability that each group receives (equation 2, summed over its classes)."""
-        received = np.bincount(reassigned, probability, minlength=self.n_classes)
+    def relatedness(self, received: Floats) -> Floats:
+        """Total reassigned probability that each group receives (equation 2), from that of every class."""
         n_nodes = 2 * self.n_classes - 1
         return np.asarray(np.bincount(self.node_of_class, received, minlength=n_nodes), np.float64)
 
@@ -127,7 +122,7 @@ def _join_unknown_classes(groups: _Groups, unknown: list[int]) -> None:
 
 
 def merge_classes(
-    assignment: Assignment,
+    assignment: ClassFacts,
     rows: MergeQueries,
     *,
     aggregation: Aggregation = "sum_of_means",
@@ -139,7 +134,7 @@ def merge_classes(
 
     Parameters
     ----------
-    assignment : Assignment
+    assignment : Assignment, or the sums over one
         First reading of the points.
     rows : MergeQueries
     aggregation : str or callable
@@ -161,18 +156,7 @@ def merge_classes(
 
 def _received(groups: _Groups, rows: MergeQueries, node: int, weights: Floats | None) -> Floats:
     """Total reassigned probability every group receives from the points of one."""
-    a = groups.assignment
-    # so that a group's points always come in the same order
-    members = sorted(groups.members[node])
-    points = a.points_of(members)
-    # what is second best without one's own class is known from the first reading
-    if len(members) == 1:
-        reassigned, probability = a.second[points], a.second_confidence[points]
-    else:
-        reassigned, probability = rows.reassign(points, np.array(members))
-    if weights is not None:
-        probability = probability * weights[points]
-    return groups.relatedness(reassigned, probability)
+    return groups.relatedness(rows.received(groups.assignment, sorted(groups.members[node]), weights))
 
 
 def _merge_lowest(groups: _Groups, rows: MergeQueries, weights: Floats | None, stage: Stage) -> None:

@@ -13,7 +13,7 @@ from arbora._base.types import Floats
 from arbora.logits import _affinity
 from arbora.logits._bootstrap import resample_trees
 from arbora.logits._merge import merge_classes
-from arbora.logits._protocol import Aggregation, Assignment, LogitRows, MergeQueries, Merges
+from arbora.logits._protocol import Aggregation, Assignment, ClassFacts, LogitRows, MergeQueries, Merges
 from arbora.tree import Tree
 
 
@@ -35,7 +35,7 @@ class Method:
 
     def merges(
         self,
-        assignment: Assignment,
+        assignment: ClassFacts,
         rows: MergeQueries,
         weights: Floats | None = None,
         progress: ProgressCallback = silent,
@@ -51,7 +51,7 @@ class Method:
         )
 
     def tree(
-        self, assignment: Assignment, rows: LogitRows, merges: Merges, weights: Floats | None = None
+        self, assignment: ClassFacts, rows: LogitRows, merges: Merges, weights: Floats | None = None
     ) -> Tree:
         """Tree of the merges, refined where asked for, with heights."""
         n = assignment.n_classes

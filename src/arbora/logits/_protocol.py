@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.exact_sums import exact_sum_by_key, rounders
 from arbora._base.progress import ProgressCallback, silent
 from arbora._base.types import Floats, Ints
 
@@ -46,6 +48,8 @@ class Assignment:
         Best class, and the best one without it.
     confidence, second_confidence : float64[n_points]
         Probability of the best class, and of the second one if the best did not exist.
+    largest : float
+        No logit, divided by the temperature, is larger or more negative.
     """
 
     n_classes: int
@@ -53,6 +57,12 @@ class Assignment:
     confidence: Floats
     second: NDArray[np.int32]
     second_confidence: Floats
+    largest: float
+
+    @cached_property
+    def rounders(self) -> Floats:
+        """What makes sums of probabilities over these points exact, in whatever order."""
+        return rounders(len(self.assigned))
 
     @cached_property
     def counts(self) -> Ints:
@@ -77,6 +87,7 @@ class Assignment:
             self.confidence[place],
             self.second[place],
             self.second_confidence[place],
+            self.largest,
         )
 
     def points_of(self, classes: Sequence[int]) -> Ints:
@@ -84,6 +95,43 @@ class Assignment:
         if len(classes) == 1:
             return self.order[self.offsets[classes[0]] : self.offsets[classes[0] + 1]]
         return np.concatenate([self.order[self.offsets[c] : self.offsets[c + 1]] for c in classes])
+
+    def confidence_sums(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
+        """Sum of the confidences of each class's points, and how many they are; each counts `weights` times."""
+        sums = exact_sum_by_key(self.assigned, self.confidence, self.n_classes, self.rounders, weights)
+        counts = self.counts if weights is None else np.bincount(self.assigned, weights, self.n_classes)
+        return sums, counts.astype(np.float64)
+
+    def confidences_of(self, cls: int) -> Floats:
+        """Confidences of the points of a class."""
+        return self.confidence[self.points_of([cls])]
+
+    def received(
+        self, points: Ints, reassigned: NDArray[np.int32], probability: Floats, weights: Floats | None
+    ) -> Floats:
+        """Probability that each class receives when points are reassigned, each counting `weights` times."""
+        times = None if weights is None else weights[points]
+        return exact_sum_by_key(reassigned, probability, self.n_classes, self.rounders, times)
+
+
+class ClassFacts(Protocol):
+    """What merging needs to know of the points of each class: an `Assignment`, or the sums over one."""
+
+    n_classes: int
+    largest: float
+
+    @property
+    def counts(self) -> Ints:
+        """Points of each class."""
+        ...
+
+    def confidence_sums(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
+        """As `Assignment.confidence_sums`."""
+        ...
+
+    def confidences_of(self, cls: int) -> Floats:
+        """As `Assignment.confidences_of`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -106,17 +154,48 @@ class Merges:
 
 
 class MergeQueries(Protocol):
-    """What one merging of classes asks of the logits."""
+    """What one merging of classes asks of the logits. `assignment` is what their own `scan` returned."""
 
+    def received(self, assignment: Any, classes: Sequence[int], weights: Floats | None = None) -> Floats:
+        """Total probability that each class receives from the points of `classes` (ascending) if these did not exist.
+
+        Every point gives the probability of the best class outside, among those outside, to that class.
+        """
+        ...
+
+    def affinities(self, assignment: Any, empty: Ints) -> Iterator[tuple[int, Floats]]:
+        """For each class with points, the mean probability that its points give the classes without."""
+        ...
+
+
+class PointQueries(ABC):
+    """Logits that answer point by point."""
+
+    @abstractmethod
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
         """Best class outside `classes` (ascending) of each of their points, and its probability among those outside.
 
         The points are those assigned to the classes, class by class.
         """
-        ...
 
-    def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
-        """For each class with points, the mean probability that its points give the classes without."""
+    def received(
+        self, assignment: Assignment, classes: Sequence[int], weights: Floats | None = None
+    ) -> Floats:
+        """As `MergeQueries.received`."""
+        points = assignment.points_of(classes)
+        # what is second best without one's own class is known from the first reading
+        if len(classes) == 1:
+            reassigned, probability = assignment.second[points], assignment.second_confidence[points]
+        else:
+            reassigned, probability = self.reassign(points, np.array(classes))
+        return assignment.received(points, reassigned, probability, weights)
+
+
+class PointRows(MergeQueries, Protocol):
+    """Logits that answer point by point, as merging sees them."""
+
+    def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
+        """As `PointQueries.reassign`."""
         ...
 
 
@@ -138,12 +217,12 @@ class LogitRows(MergeQueries, Protocol):
         """Numbers of each row from which answers that are not exact are estimated."""
         ...
 
-    def scan(self, progress: ProgressCallback = silent) -> Assignment:
-        """Read every row for the first time; ValueError at a row that cannot be used."""
+    def scan(self, progress: ProgressCallback = silent) -> Any:
+        """Read every row for the first time, for `ClassFacts`; ValueError at a row that cannot be used."""
         ...
 
     def settle(
-        self, assignment: Assignment, merges: Merges, progress: ProgressCallback, *, every_group: bool
+        self, assignment: Any, merges: Merges, progress: ProgressCallback, *, every_group: bool
     ) -> bool:
         """Make the answers that `merges` needed exact, where they were estimated and that is possible.
 
@@ -152,7 +231,7 @@ class LogitRows(MergeQueries, Protocol):
         """
         ...
 
-    def class_sums(self, assignment: Assignment, weights: Floats | None = None) -> Floats:
+    def class_sums(self, assignment: Any, weights: Floats | None = None) -> Floats:
         """Sum of the centered logits of each class's points: float64[n_classes, n_classes].
 
         With weights each point counts that many times.

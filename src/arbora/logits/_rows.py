@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.exact_sums import joined, rounders
 from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.threads import share_out
 from arbora._base.types import Floats, Ints
 from arbora.logits import _kernels as kernels
 from arbora.logits import _stream_kernels as stream_kernels
 from arbora.logits._numbers import kernel_array
-from arbora.logits._protocol import Assignment, Merges, Reading
+from arbora.logits._protocol import Assignment, ClassFacts, Merges, PointQueries, Reading
 
 # Below this many numbers a second thread costs more than it saves.
 _NUMBERS_WORTH_A_THREAD = 200_000
@@ -31,7 +32,22 @@ _PROBLEMS = {
 }
 
 
-class ArrayRows:
+# Levels in which the probabilities of classes without points are summed: they can be very small.
+_AFFINITY_LEVELS = 4
+
+
+def affinity_rounders(n_points: int) -> Floats:
+    """What makes sums over points of small probabilities exact; below 2**-120 or so they count as 0."""
+    return rounders(n_points, n_levels=_AFFINITY_LEVELS)
+
+
+def class_rounder(assignment: ClassFacts) -> float:
+    """What makes the sums of centered logits over the points of a class exact."""
+    # a logit is at most as far from the mean as any two are apart
+    return float(rounders(int(assignment.counts.max()), 2 * assignment.largest, n_levels=1)[0])
+
+
+class ArrayRows(PointQueries):
     """An (n_points, n_classes) array whose rows are read where they are.
 
     Parameters
@@ -104,11 +120,13 @@ class ArrayRows:
         assigned, second = np.empty(n, np.int32), np.empty(n, np.int32)
         confidence, second_confidence = np.empty(n), np.empty(n)
         problems: list[tuple[int, int]] = []
+        magnitudes = [0.0]
 
         def job(start: int, stop: int) -> None:
-            problem, row = kernels.scan_rows(
+            problem, row, magnitude = kernels.scan_rows(
                 *self.stored, start, stop, *self.buffers(), assigned, confidence, second, second_confidence
             )
+            magnitudes.append(magnitude)
             if problem != kernels.OK:
                 problems.append((row, problem))
 
@@ -120,10 +138,13 @@ class ArrayRows:
                     row, problem = min(problems)
                     raise ValueError(_PROBLEMS[problem].format(row=first_row + row))
                 stage.update(stop)
-        return Assignment(self.n_classes, assigned, confidence, second, second_confidence)
+        largest = max(magnitudes)
+        if self.mode == kernels.PROBABILITIES:
+            largest = kernels.LARGEST_LOGARITHM * float(self.sharpness)
+        return Assignment(self.n_classes, assigned, confidence, second, second_confidence, largest)
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
-        """As `MergeQueries.reassign`; the points may be any."""
+        """As `PointQueries.reassign`; the points may be any."""
         penalty = np.zeros(self.n_classes, self.work_dtype)
         penalty[classes] = kernels.EXCLUDED
         reassigned, probability = np.empty(len(points), np.int32), np.empty(len(points))
@@ -138,11 +159,15 @@ class ArrayRows:
 
     def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
         """As `MergeQueries.affinities`."""
+        by = affinity_rounders(self.n_points)
         for c in np.flatnonzero(assignment.counts).tolist():
-            sums = np.zeros(len(empty))
-            points = assignment.points_of([c])
-            kernels.sum_columns(*self.stored, points, 0, len(points), empty, *self.buffers(), sums)
-            yield c, sums / len(points)
+            yield c, joined(self.column_sums(assignment.points_of([c]), empty, by)) / assignment.counts[c]
+
+    def column_sums(self, points: Ints, columns: Ints, by: Floats) -> Floats:
+        """Sum of the probabilities that points give some classes, in the levels of `exact_sums` that `by` makes."""
+        sums = np.zeros((len(by), len(columns)))
+        kernels.sum_columns(*self.stored, points, 0, len(points), columns, *self.buffers(), by, sums)
+        return sums
 
     def settle(
         self, assignment: Assignment, merges: Merges, progress: ProgressCallback, *, every_group: bool
@@ -152,7 +177,13 @@ class ArrayRows:
 
     def class_sums(self, assignment: Assignment, weights: Floats | None = None) -> Floats:
         """As `LogitRows.class_sums`."""
-        return self._summed_by_class(kernels.sum_by_class, assignment, weights)
+        return self.rounded_class_sums(assignment, class_rounder(assignment), weights)
+
+    def rounded_class_sums(
+        self, assignment: Assignment, rounder: float, weights: Floats | None = None
+    ) -> Floats:
+        """`class_sums` of rows that are part of others, whose `class_rounder` is given: they add up exactly."""
+        return self._summed_by_class(kernels.sum_by_class, assignment, weights, rounder)
 
     # ---- probabilities -------------------------------------------------------------------------------
 
@@ -161,7 +192,7 @@ class ArrayRows:
         return self._summed_by_class(kernels.sum_probabilities_by_class, assignment, None)
 
     def _summed_by_class(
-        self, kernel: Callable[..., None], assignment: Assignment, weights: Floats | None
+        self, kernel: Callable[..., None], assignment: Assignment, weights: Floats | None, *options: float
     ) -> Floats:
         sums = np.zeros((self.n_classes, self.n_classes))
         weight = np.ones(self.n_points) if weights is None else weights
@@ -169,7 +200,7 @@ class ArrayRows:
 
         # each class has a row of its own in the sums: threads never meet
         def job(start: int, stop: int) -> None:
-            kernel(*self.stored, *points, start, stop, *self.buffers(), sums)
+            kernel(*self.stored, *points, start, stop, *self.buffers(), sums, *options)
 
         share_out(job, self.n_classes, self.n_threads)
         return sums

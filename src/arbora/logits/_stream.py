@@ -18,7 +18,7 @@ from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.rows import Rows
 from arbora._base.types import Floats, Ints
 from arbora.logits import _stream_kernels as kernels
-from arbora.logits._protocol import Assignment, Merges, Reading
+from arbora.logits._protocol import Assignment, Merges, PointQueries, Reading
 from arbora.logits._rows import ArrayRows
 from arbora.tree import Tree
 
@@ -26,7 +26,7 @@ _KEPT_AT_FIRST = 128
 _KEPT_AT_LEAST = 8
 
 
-class StreamedRows:
+class StreamedRows(PointQueries):
     """Logits read chunk by chunk.
 
     Parameters
@@ -55,6 +55,7 @@ class StreamedRows:
         self._known: dict[tuple[int, ...], tuple[NDArray[np.int32], Floats]] = {}
         self._exact_affinity: Floats | None = None
         self._n_estimated = 0
+        self._is_settled = False
         self._n_classes = source.shape[1]
         self._class_sums = np.zeros((self._n_classes, self._n_classes) if with_class_sums else (0, 0))
 
@@ -105,7 +106,9 @@ class StreamedRows:
         )
         fields = ("assigned", "confidence", "second", "second_confidence")
         return Assignment(
-            self._n_classes, *(np.concatenate([getattr(part, name) for part in parts]) for name in fields)
+            self._n_classes,
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in fields),
+            max(part.largest for part in parts),
         )
 
     def _first_n_kept(self) -> int:
@@ -118,7 +121,7 @@ class StreamedRows:
     # ---- answers for the merging ---------------------------------------------------------------------
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
-        """As `MergeQueries.reassign`: exact for groups of the second pass, otherwise estimated."""
+        """As `PointQueries.reassign`: exact for groups of the second pass, otherwise estimated."""
         known = self._known.get(tuple(classes.tolist()))
         if known is not None:
             return known
@@ -171,8 +174,9 @@ class StreamedRows:
         self, assignment: Assignment, merges: Merges, progress: ProgressCallback, *, every_group: bool
     ) -> bool:
         """Read everything once more, if that is needed and possible, to know the groups of `merges` exactly."""
-        if self.exact or not self._source.is_repeatable:
+        if self.exact or self._is_settled or not self._source.is_repeatable:
             return False
+        self._is_settled = True
         paths = _Paths(assignment, merges, every_group)
         empty = np.flatnonzero(assignment.counts == 0)
         affinity = np.zeros((self._n_classes, len(empty)))

@@ -172,7 +172,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         with FitStages(self, verbose=self.verbose) as progress:
             assignment = rows.scan(progress)
             merges = method.merges(assignment, rows, progress=progress)
-            if rows.settle(assignment, merges, progress, every_group=self.merging == "all_pairs"):
+            while rows.settle(assignment, merges, progress, every_group=self.merging == "all_pairs"):
                 merges = method.merges(assignment, rows, progress=progress)
             self.exact_ = rows.exact
             warn_if_estimated(rows)
