@@ -35,6 +35,29 @@ def is_dask(data: Any) -> bool:
     return array is not None and isinstance(data, array.Array)
 
 
+def is_dask_frame(data: Any) -> bool:
+    """Whether this is a Dask frame, found out without importing Dask."""
+    frames = sys.modules.get("dask.dataframe")
+    return frames is not None and isinstance(data, frames.DataFrame)
+
+
+def array_of(data: Any, *, argument: str = "X") -> tuple[Any, list[str] | None]:
+    """A Dask array or frame as an array, and the names of its columns, where it has them.
+
+    The rows of a frame's partitions have to be counted, which reads them once.
+    """
+    if not is_dask_frame(data):
+        return data, None
+    others = [str(name) for name, dtype in data.dtypes.items() if getattr(dtype, "kind", "O") not in _NUMBERS]
+    if others:
+        raise ValueError(
+            f"{argument} has columns that are not numbers: {', '.join(map(repr, others[:6]))}. Keep only the others, "
+            "for instance with frame.select_dtypes('number')."
+        )
+    client_for(data)
+    return data.to_dask_array(lengths=True), [str(name) for name in data.columns]
+
+
 # ---- arrays --------------------------------------------------------------------------------------------------
 
 

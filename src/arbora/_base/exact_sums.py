@@ -1,8 +1,8 @@
 """Sums of floats that do not depend on the order of their terms.
 
-Adding ``1.5 * 2**52 * g`` to a float and subtracting it again rounds it to a multiple of g, a power of two. Sums of such
-multiples are exact as long as they stay below ``2**53 * g``: in any order, in any chunks, on any number of machines. What
-rounding cut off is rounded to a finer grid in turn, and so on, until nothing that matters is left.
+Adding ``1.5 * 2**52 * g`` to a float and subtracting it again rounds it to a multiple of g, a power of two. Sums of
+such multiples are exact as long as they stay below ``2**53 * g``: in any order, in any chunks, on any number of
+machines. What rounding cut off is rounded to a finer grid in turn, and so on, until nothing that matters is left.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _SMALLEST_EXPONENT = -900
 def rounders(n_terms: int, largest: float = 1.0, n_levels: int = 2) -> Floats:
     """What rounds each level: float64[n_levels], for sums of at most `n_terms` values of at most `largest` each.
 
-    Two levels keep 2 * (53 - log2(n_terms)) bits below the largest value: up to 67 million terms as many as a float has.
+    Two levels keep 2 * (53 - log2(n_terms)) bits below the largest value: up to 67 million terms as many as a float
+    has.
 
     Examples
     --------
@@ -63,7 +64,9 @@ def joined(levels: Floats) -> Floats:
     return np.asarray(reduce(np.add, levels[::-1]))
 
 
-def exact_sum_by_key(keys: Ints, values: Floats, n_keys: int, by: Floats, times: Floats | None = None) -> Floats:
+def exact_sum_by_key(
+    keys: Ints, values: Floats, n_keys: int, by: Floats, times: Floats | None = None
+) -> Floats:
     """Sum of the values of each key, each of them `times` (whole numbers) where given: float64[n_keys]."""
     levels = in_levels(values, by)
     if times is not None:

@@ -377,9 +377,7 @@ def sum_columns(rows, code, mode, sharpness, points, start, stop, columns, row, 
 
 
 @kernel(nogil=True)
-def sum_by_class(
-    rows, code, mode, sharpness, order, offsets, weights, start, stop, row, bits, sums, rounder
-):
+def sum_by_class(rows, code, mode, sharpness, order, offsets, weights, start, stop, row, bits, sums, rounder):
     """Add the centered logits (log probabilities) of the points of classes start..stop-1 to their rows of `sums`.
 
     Each point counts `weights[point]` times. Rounded by `rounder`, of `arbora._base.exact_sums`, so that the order of

@@ -54,11 +54,7 @@ class _Groups:
                 self.score[node] = self._part[node]
 
     def _score_by_callable(self, node: int) -> float:
-        parts = [
-            self.assignment.confidences_of(c)
-            for c in self.members[node]
-            if self.assignment.counts[c]
-        ]
+        parts = [self.assignment.confidences_of(c) for c in self.members[node] if self.assignment.counts[c]]
         assert callable(self.aggregation)
         score = float(self.aggregation(parts)) if parts else 0.0
         if np.isnan(score):

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora._base.rows import Rows
 from arbora._base.types import Ints
 from arbora.tree import Tree
 
 
-def column_names(estimator: Any, source: Rows) -> Sequence[str] | None:
+def column_names(estimator: Any, columns: Sequence[str] | None) -> Sequence[str] | None:
     """Names the caller gave, else those of the columns of the input; None where there are none."""
     if estimator.class_names is not None:
         if isinstance(estimator.class_names, (str, bytes)):
@@ -22,8 +21,8 @@ def column_names(estimator: Any, source: Rows) -> Sequence[str] | None:
                 f"class_names must be a sequence of names. Got the text {estimator.class_names!r:.60}."
             )
         return list(estimator.class_names)
-    if source.column_names is not None:
-        return source.column_names
+    if columns is not None:
+        return columns
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else list(names)
 

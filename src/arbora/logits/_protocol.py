@@ -106,6 +106,14 @@ class Assignment:
         """Confidences of the points of a class."""
         return self.confidence[self.points_of([cls])]
 
+    def confidences(self) -> Floats:
+        """Confidences of all points."""
+        return self.confidence
+
+    def mapped(self, label: Ints) -> Ints:
+        """Label of the class of each point."""
+        return np.asarray(label, np.int64)[self.assigned]
+
     def received(
         self, points: Ints, reassigned: NDArray[np.int32], probability: Floats, weights: Floats | None
     ) -> Floats:
@@ -117,8 +125,15 @@ class Assignment:
 class ClassFacts(Protocol):
     """What merging needs to know of the points of each class: an `Assignment`, or the sums over one."""
 
-    n_classes: int
-    largest: float
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        ...
+
+    @property
+    def largest(self) -> float:
+        """As `Assignment.largest`."""
+        ...
 
     @property
     def counts(self) -> Ints:
@@ -131,6 +146,14 @@ class ClassFacts(Protocol):
 
     def confidences_of(self, cls: int) -> Floats:
         """As `Assignment.confidences_of`."""
+        ...
+
+    def confidences(self) -> Any:
+        """As `Assignment.confidences`, or the same as a Dask array."""
+        ...
+
+    def mapped(self, label: Ints) -> Any:
+        """As `Assignment.mapped`, or the same as a Dask array."""
         ...
 
 

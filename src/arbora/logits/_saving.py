@@ -38,7 +38,8 @@ def save(model: L2H, path: PathLike) -> None:
         "n_classes": model.n_classes_,
         "columns": list(map(str, getattr(model, "feature_names_in_", []))),
     }
-    arrays = {name: getattr(model, name) for name in _ARRAYS}
+    # of a model fitted on Dask some are lazy
+    arrays = {name: np.asarray(getattr(model, name)) for name in _ARRAYS}
     arrays |= {"facts": _as_bytes(facts), "parent": tree.parent, "height": tree.height}
     if tree.support is not None:
         arrays["support"] = tree.support

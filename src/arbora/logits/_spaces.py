@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from arbora._base.arrays import validated
+from arbora._base.distributed import is_dask, is_dask_frame
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
 from arbora._base.rows import is_in_pieces, open_rows
@@ -54,6 +55,11 @@ def is_several(X: Any) -> bool:
 
 def _loaded(space: Any, argument: str) -> Any:
     """What is read in pieces as an array in memory; anything else unchanged."""
+    if is_dask(space) or is_dask_frame(space):
+        raise TypeError(
+            f"{argument} is a Dask collection. TURTLE and TEMI train on vectors in memory: pass {argument}.compute(), "
+            f"or some of its rows, {argument}[rows].compute(). The fitted model predicts Dask arrays of any size."
+        )
     if isinstance(space, (list, tuple, np.memmap)) or not is_in_pieces(space):
         return space
     rows = open_rows(space, argument=argument).as_type(np.float32)

@@ -18,6 +18,7 @@ from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.rows import Rows
 from arbora._base.types import Floats, Ints
 from arbora.logits import _stream_kernels as kernels
+from arbora.logits._kept import Kept
 from arbora.logits._protocol import Assignment, Merges, PointQueries, Reading
 from arbora.logits._rows import ArrayRows
 from arbora.tree import Tree
@@ -72,7 +73,7 @@ class StreamedRows(PointQueries):
     @property
     def n_kept(self) -> int:
         """Entries kept of each row."""
-        return int(self._kept.shape[1])
+        return int(self._kept.values.shape[1])
 
     def _pass(self) -> Iterator[ArrayRows]:
         begun, self._begun = self._begun, None
@@ -101,9 +102,7 @@ class StreamedRows(PointQueries):
                 stage.update(n_done)
         if not parts:
             raise ValueError("X must not be empty. It has 0 sample(s): no chunk of logits has a row.")
-        self._kept, self._kept_class, self._tail = (
-            np.concatenate([entry[k] for entry in kept]) for k in range(3)
-        )
+        self._kept = Kept(self._n_classes, *(np.concatenate([entry[k] for entry in kept]) for k in range(3)))
         fields = ("assigned", "confidence", "second", "second_confidence")
         return Assignment(
             self._n_classes,
@@ -126,33 +125,15 @@ class StreamedRows(PointQueries):
         if known is not None:
             return known
         self._n_estimated += 1
-        excluded = np.zeros(self._n_classes, np.bool_)
-        excluded[classes] = True
-        reassigned, probability = np.empty(len(points), np.int32), np.empty(len(points))
-        kernels.reassign_kept(
-            self._kept, self._kept_class, self._tail, points, 0, len(points), excluded, len(classes),
-            reassigned, probability,
-        )  # fmt: skip
-        return reassigned, probability
+        return self._kept.reassign(points, classes)
 
     def affinities(self, assignment: Assignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
         """As `MergeQueries.affinities`; from what was kept until the second pass has summed them."""
         sums = self._exact_affinity
         if sums is None:
-            sums = self._kept_affinity(assignment, empty)
+            sums = self._kept.affinity_sums(assignment.assigned, empty)
         for c in np.flatnonzero(assignment.counts).tolist():
             yield c, sums[c] / assignment.counts[c]
-
-    def _kept_affinity(self, assignment: Assignment, empty: Ints) -> Floats:
-        column = np.full(self._n_classes, -1)
-        column[empty] = np.arange(len(empty))
-        point, slot = np.nonzero(column[self._kept_class] >= 0)
-        weight = np.exp(self._kept[point, slot], dtype=np.float64)
-        whole = np.exp(self._kept, dtype=np.float64).sum(axis=1) + self._tail
-        sums = np.zeros((self._n_classes, len(empty)))
-        cell = (assignment.assigned[point], column[self._kept_class[point, slot]])
-        np.add.at(sums, cell, weight / whole[point])
-        return sums
 
     def class_sums(self, assignment: Assignment, weights: Floats | None = None) -> Floats:
         """As `LogitRows.class_sums`; without weights summed in the first pass, with weights by another one."""

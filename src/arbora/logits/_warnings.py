@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora._base.rows import Rows
 from arbora.logits._protocol import LogitRows
@@ -35,11 +37,20 @@ def warn_if_probabilities(source: Rows) -> None:
     n_points, n_classes = source.shape
     if n_classes < 3 or (n_points is not None and n_points <= n_classes):
         return
-    first = source.head().astype(np.float64)
-    if len(first) == 0 or not (first >= 0).all() or not np.allclose(first.sum(axis=1), 1, atol=1e-2):
-        return
+    if look_like_probabilities(source.head()):
+        warn_of_probabilities(stacklevel=6)
+
+
+def look_like_probabilities(first: NDArray[Any]) -> bool:
+    """Whether rows are not negative and sum to 1."""
+    values = first.astype(np.float64)
+    return bool(len(values) and (values >= 0).all() and np.allclose(values.sum(axis=1), 1, atol=1e-2))
+
+
+def warn_of_probabilities(stacklevel: int) -> None:
+    """Warn that rows are read as logits."""
     warnings.warn(
         "The rows of X sum to 1: they look like probabilities, but are read as logits. Say from_probabilities=True.",
         ProbabilityWarning,
-        stacklevel=5,
+        stacklevel=stacklevel,
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
 
+from arbora._base.lazily import lazily
 from arbora._base.optional import require
 from arbora._base.params import check_real, check_whole
 from arbora._base.random import seed_of
@@ -27,6 +28,9 @@ _Self = TypeVar("_Self", bound="FlatModel")
 
 class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """A clustering trained by steps of gradient descent, with logits for any point."""
+
+    # X may be a list of matrices with the same rows
+    takes_spaces = True
 
     n_clusters: int
     max_steps: int
@@ -67,6 +71,7 @@ class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):  # type: ign
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Logits of each cluster."""
 
+    @lazily
     def predict(self, X: Any) -> Ints:
         """Most probable cluster of each point."""
         return np.asarray(self.decision_function(X).argmax(axis=1))

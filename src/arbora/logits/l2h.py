@@ -13,6 +13,8 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from arbora._base.arrays import as_matrix, validated
+from arbora._base.distributed import is_dask, is_dask_frame
+from arbora._base.lazily import lazily
 from arbora._base.params import check_choice, check_n_clusters, check_real, check_switch, check_whole
 from arbora._base.random import generator
 from arbora._base.rows import Rows, is_in_pieces, open_rows
@@ -25,7 +27,15 @@ from arbora.logits._method import Method
 from arbora.logits._names import column_names, unique_names
 from arbora.logits._numbers import is_tensor_or_bfloat16
 from arbora.logits._open import blocks_of, open_logits
-from arbora.logits._protocol import AGGREGATIONS, Aggregation, Assignment, LogitRows, Merges, Reading
+from arbora.logits._protocol import (
+    AGGREGATIONS,
+    Aggregation,
+    Assignment,
+    ClassFacts,
+    LogitRows,
+    Merges,
+    Reading,
+)
 from arbora.logits._rows import ArrayRows
 from arbora.logits._warnings import warn_if_estimated, warn_if_probabilities
 from arbora.logits.evaluate import evaluate_tree
@@ -167,8 +177,8 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         self
         """
         self._check_parameters()
-        source = self._source(X, reset=True)
-        rows, method = self._open(source, X), self._method
+        rows, names = self._open(X)
+        method = self._method
         with FitStages(self, verbose=self.verbose) as progress:
             assignment = rows.scan(progress)
             merges = method.merges(assignment, rows, progress=progress)
@@ -186,7 +196,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
                 progress=progress,
             )
         support = _bootstrap.support_of_nodes(tree, self.replicates_) if self.replicates_ else None
-        self._store(assignment, merges, tree.replace(support=support), column_names(self, source))
+        self._store(assignment, merges, tree.replace(support=support), names)
         return self
 
     def _check_parameters(self) -> None:
@@ -229,14 +239,24 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         )
         return open_rows(checked)
 
-    def _open(self, source: Rows, X: Any) -> LogitRows:
+    def _open(self, X: Any) -> tuple[LogitRows, Sequence[str] | None]:
+        """Logits to fit, and the names of their classes."""
+        if is_dask(X) or is_dask_frame(X):
+            from arbora.logits._dask import open_dask
+
+            spread, columns = open_dask(X, self._reading, with_class_sums=self._is_refined)
+            validate_data(self, np.broadcast_to(np.float32(0), (1, spread.n_classes)))
+            return spread, column_names(self, columns)
+        source = self._source(X, reset=True)
+        names = column_names(self, source.column_names)
         if not self.from_probabilities:
             warn_if_probabilities(source)
         if is_tensor_or_bfloat16(X):
             # kernels read the bits of bfloat16 as they are
-            return ArrayRows(X, self._reading)
+            return ArrayRows(X, self._reading), names
         limit = int(self.max_memory) if is_in_pieces(X) else 2**62
-        return open_logits(source, self._reading, max_memory=limit, with_class_sums=self._is_refined)
+        rows = open_logits(source, self._reading, max_memory=limit, with_class_sums=self._is_refined)
+        return rows, names
 
     @property
     def _is_refined(self) -> bool:
@@ -251,8 +271,16 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
             options = {"n_jobs": self.n_jobs, **(self.refine if isinstance(self.refine, Mapping) else {})}
         return Method(self.aggregation, self.merging, options)
 
-    def _n_replicates(self, assignment: Assignment, rows: LogitRows) -> int:
+    def _n_replicates(self, assignment: ClassFacts, rows: LogitRows) -> int:
         if callable(self.aggregation) or assignment.n_classes < 3:
+            return 0
+        if not isinstance(assignment, Assignment):
+            if self.n_bootstraps not in ("auto", 0):
+                raise ValueError(
+                    f"n_bootstraps={self.n_bootstraps} draws single points again, which needs logits in memory. With "
+                    "a Dask array use n_bootstraps=0, and fit some of its rows in memory for the support of splits: "
+                    "L2H().fit(X[rows].compute())."
+                )
             return 0
         if self.n_bootstraps != "auto":
             return int(self.n_bootstraps)
@@ -260,13 +288,14 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         is_small = len(assignment.assigned) * assignment.n_classes <= _MOST_NUMBERS_FOR_BOOTSTRAP
         return _BOOTSTRAPS if is_small and not (is_streamed and self._is_refined) else 0
 
-    def _store(self, assignment: Assignment, merges: Merges, tree: Tree, names: Sequence[str] | None) -> None:
+    def _store(self, assignment: ClassFacts, merges: Merges, tree: Tree, names: Sequence[str] | None) -> None:
         self.n_classes_ = self.n_features_in_ = assignment.n_classes
         self.class_counts_ = assignment.counts
-        self.assignments_, self.confidences_ = assignment.assigned.astype(np.int64), assignment.confidence
+        self.assignments_ = assignment.mapped(np.arange(self.n_classes_))
+        self.confidences_ = assignment.confidences()
         self.merge_scores_, self.merge_shares_ = merges.score, merges.share
         self.tree_ = tree.replace(name=unique_names(names, self.n_classes_))
-        self.labels_ = self._cut(None, None)[self.assignments_]
+        self.labels_ = assignment.mapped(self._cut(None, None))
 
     # ---- levels --------------------------------------------------------------------------------------
 
@@ -312,6 +341,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
 
     # ---- unseen points -------------------------------------------------------------------------------
 
+    @lazily
     def predict(
         self,
         X: Any,
@@ -350,6 +380,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
             parts = [label[rows.scan().assigned] for rows in self.blocks(X)]
         return np.concatenate(parts)
 
+    @lazily
     def predict_proba(
         self, X: Any, n_clusters: int | None = None, *, level: int | Level | None = None
     ) -> Floats:
@@ -364,6 +395,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
             parts.append(np.add.reduceat(rows.probabilities()[:, order], first, axis=1))
         return np.concatenate(parts)
 
+    @lazily
     def transform(self, X: Any) -> Floats:
         """Probability of every node of the tree, in node order: shape (n_points, n_nodes)."""
         check_is_fitted(self, "tree_")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from arbora._base.lazily import lazily
 from arbora._base.threads import count_threads
 from arbora._base.types import RandomState
 from arbora.logits._spaces import as_spaces
@@ -137,6 +138,7 @@ class TEMI(FlatModel):
     def _logits(self, points: Any) -> Any:
         return self._head.logits(points)[0] / self.temperature
 
+    @lazily
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Logits of the best head's teacher."""
         from arbora.logits._temi_training import side_by_side
@@ -146,6 +148,7 @@ class TEMI(FlatModel):
         with single_threaded():
             return np.asarray(self._logits(side_by_side(self._scaling(spaces))))
 
+    @lazily
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Probability of each cluster."""
         from scipy.special import softmax

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from arbora._base.lazily import lazily
 from arbora._base.params import check_real, check_switch
 from arbora._base.types import RandomState
 from arbora.logits._spaces import as_spaces
@@ -124,6 +125,7 @@ class TURTLE(FlatModel):
         self.normalized_loss_ = self.loss_ / bound if bound > 0 else 0.0
         self.labels_ = mean_probabilities(self._encoder, spaces).argmax(dim=1).numpy()
 
+    @lazily
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Logits: those of the head for one space, log of the mean probability for several."""
         from arbora.logits._turtle_training import mean_logits
@@ -133,6 +135,7 @@ class TURTLE(FlatModel):
         with single_threaded():
             return np.asarray(mean_logits(self._encoder, self._scaling(spaces)))
 
+    @lazily
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Probability of each cluster."""
         from arbora.logits._turtle_training import mean_probabilities

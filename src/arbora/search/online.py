@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import rng_from_array, rng_to_array
 from arbora._base.files import read_archive, write_archive
+from arbora._base.lazily import lazily
 from arbora._base.params import check_choice, check_n_clusters, check_switch, check_whole
 from arbora._base.random import seed_of
 from arbora._base.types import Floats, Ints, PathLike, RandomState
@@ -218,6 +219,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         tree = self.tree_
         return tree.cut(n_clusters=min(check_whole(self.n_clusters, "n_clusters"), tree.n_leaves))
 
+    @lazily
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of new points, which are not inserted; `n_clusters` is by default that of the model."""
         check_is_fitted(self, "_store")

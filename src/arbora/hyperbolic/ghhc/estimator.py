@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.lazily import lazily
 from arbora._base.params import check_n_clusters, check_real, check_whole
 from arbora._base.random import seed_of
 from arbora._base.rows import Rows, is_in_pieces, open_rows
@@ -313,6 +314,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _placement(self) -> BallPlacement:
         return self._state.placement
 
+    @lazily
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of new points: that of most of the training data below the node they select as parent.
 
@@ -335,6 +337,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         of_node = decode.label_of_nodes(labels, self.parents_, self._node_parent, place)
         return of_node[parent]
 
+    @lazily
     def predict_parent(self, X: Any) -> Ints:
         """Node of `tree_` that is the parent of each new point.
 
@@ -369,6 +372,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         beside[alone] = self.tree_.parent[beside[alone]]
         return beside
 
+    @lazily
     def predict_proba(self, X: Any) -> AnyFloats:
         """Probability of each of `nodes_` to be the parent of each row (Eq. 5): float[n, n_nodes]."""
         check_is_fitted(self, "tree_")

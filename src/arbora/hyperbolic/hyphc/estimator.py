@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.lazily import lazily
 from arbora._base.params import check_n_clusters
 from arbora._base.random import generator, seed_of
 from arbora._base.threads import limited_threads
@@ -216,6 +217,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.labels_ = self.tree_.cut(n_clusters=n_clusters)
         return self
 
+    @lazily
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of each new point: that of the place in the tree where it is inserted at least cost.
 
