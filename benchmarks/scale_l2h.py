@@ -77,7 +77,7 @@ def main():
         threads_per_worker=1,
         memory_limit=args.memory,
         processes=True,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         host="127.0.0.1",
     )
     with cluster, Client(cluster) as client:
