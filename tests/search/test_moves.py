@@ -9,7 +9,7 @@ from kernels import opened
 from trees import chain, insert_above, random_tree, trees
 
 import arbora as ab
-from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels
+from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels, _near_kernels
 from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree
 from arbora.search.engines import FeatureEngine, GraphEngine
 from arbora.search.moves import Moves
@@ -51,7 +51,7 @@ def test_the_gain_of_the_best_move_is_what_the_whole_cost_falls_by(tree, seed, o
         state = engine.state(tree)
         work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         target, as_child, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(
-            state, arrays, work, subtree, OBJECTIVES[objective], 0
+            state, arrays, work, subtree, OBJECTIVES[objective]
         )
         if not cost < cost_now - 1e-9 * abs(cost_now):
             continue
@@ -76,15 +76,13 @@ def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped
     engine = GraphEngine(random_graph(tree.n_leaves, rng, density=0.3))
     state = engine.state(tree, tree.n_internal if capped else None)
     work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
-    _gather_kernels.update_rise(state, work)
+    _near_kernels.update_rise(state, work)
+    arrays = engine._arrays._replace(price=price)
     for subtree in range(tree.n_nodes - 1):
-        gains = []
-        for max_visits in (10**9, 0):
-            *_, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(
-                state, engine._arrays._replace(price=price), work, subtree, 0, max_visits
-            )
-            gains.append(max(cost_now - cost, 0))
-        np.testing.assert_allclose(gains[0], gains[1], atol=1e-9)
+        *_, cost, cost_now, _ = opened(_graph_kernels.find_best_place)(state, arrays, work, subtree, 0)
+        n_marked = opened(_near_kernels.mark_near)(state.nodes, arrays, work, subtree, 10**9)
+        *_, near_cost, near_now = opened(_near_kernels.best_of_climb)(state, work, n_marked, subtree, price)
+        np.testing.assert_allclose(max(near_now - near_cost, 0), max(cost_now - cost, 0), atol=1e-9)
 
 
 def steepest_rise_by_definition(tree, cross):
@@ -103,7 +101,7 @@ def test_steepest_rise_equals_its_definition(tree, seed):
     engine = GraphEngine(random_graph(tree.n_leaves, np.random.default_rng(seed)))
     state = engine.state(tree)
     work = _gather_kernels.make_work(tree.n_leaves, len(state.nodes))
-    _gather_kernels.update_rise(state, work)
+    _near_kernels.update_rise(state, work)
     expected = steepest_rise_by_definition(tree, engine.graph.cross(tree))
     np.testing.assert_allclose(work.nodes["rise"][: tree.n_nodes], expected, atol=1e-12)
 

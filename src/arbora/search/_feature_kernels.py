@@ -303,7 +303,7 @@ def regraft(state, features, work, stack, subtrees, max_size):
         )
         if target < 0:
             continue
-        sibling = sibling_of(state, subtree) if gives_back else home
+        sibling = sibling_of(state.nodes, subtree) if gives_back else home
         weigh_path(state, features, work, row, target)
         add_upwards(state, features.sums, home, row, -1.0)
         detach(state, subtree, work.nodes, -1)
@@ -313,7 +313,7 @@ def regraft(state, features, work, stack, subtrees, max_size):
         add_upwards(state, features.sums, joint, row, 1.0)
         update_gaps(state, features, state.nodes[sibling].parent if gives_back else home)
         update_gaps(state, features, joint)
-        mark_dirty(state, work, sibling, joint, -1)
+        mark_dirty(state.nodes, work, sibling, joint, -1)
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained
@@ -391,7 +391,7 @@ def remove_leaf(state, features, work, root, leaf, present):
     take_out_on_paper(state, features, work, leaf)
     home = state.nodes[leaf].parent
     add_upwards(state, features.sums, home, features.sums[leaf].copy(), -1.0)
-    sibling = sibling_of(state, leaf)
+    sibling = sibling_of(state.nodes, leaf)
     detach(state, leaf, work.nodes, -1)
     update_gaps(state, features, state.nodes[sibling].parent)
     work.dirty[leaf] = False

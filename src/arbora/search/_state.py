@@ -174,85 +174,57 @@ def node_costs(state: State, objective: int, total: float) -> np.ndarray:
 
 
 @inner
-def unlink(state, node):
+def unlink(nodes, node):
     """Take a node out of its parent's list of children."""
-    above, left, right = state.nodes[node].parent, state.nodes[node].before, state.nodes[node].after
+    here = nodes[node]
+    above, left, right = here.parent, here.before, here.after
     if left >= 0:
-        state.nodes[left].after = right
+        nodes[left].after = right
     else:
-        state.nodes[above].first = right
+        nodes[above].first = right
     if right >= 0:
-        state.nodes[right].before = left
-    state.nodes[above].n_children -= 1
-    state.nodes[node].parent = NO_NODE
-    state.nodes[node].before = NO_NODE
-    state.nodes[node].after = NO_NODE
+        nodes[right].before = left
+    nodes[above].n_children -= 1
+    here.parent, here.before, here.after = NO_NODE, NO_NODE, NO_NODE
 
 
 @inner
-def link(state, node, above):
+def link(nodes, node, above):
     """Make a node the first child of another."""
-    head = state.nodes[above].first
-    state.nodes[node].after = head
-    state.nodes[node].before = NO_NODE
+    here, over = nodes[node], nodes[above]
+    head = over.first
+    here.parent, here.before, here.after = above, NO_NODE, head
     if head >= 0:
-        state.nodes[head].before = node
-    state.nodes[above].first = node
-    state.nodes[node].parent = above
-    state.nodes[above].n_children += 1
+        nodes[head].before = node
+    over.first = node
+    over.n_children += 1
 
 
 @inner
-def put_in_place_of(state, old, new):
+def put_in_place_of(nodes, old, new):
     """Give `new` the place of `old` in the tree (old is left without a parent)."""
-    above, left, right = state.nodes[old].parent, state.nodes[old].before, state.nodes[old].after
-    state.nodes[new].parent, state.nodes[new].before, state.nodes[new].after = above, left, right
+    gone, here = nodes[old], nodes[new]
+    above, left, right = gone.parent, gone.before, gone.after
+    here.parent, here.before, here.after = above, left, right
     if left >= 0:
-        state.nodes[left].after = new
+        nodes[left].after = new
     elif above >= 0:
-        state.nodes[above].first = new
+        nodes[above].first = new
     if right >= 0:
-        state.nodes[right].before = new
-    state.nodes[old].parent = NO_NODE
-    state.nodes[old].before = NO_NODE
-    state.nodes[old].after = NO_NODE
+        nodes[right].before = new
+    gone.parent, gone.before, gone.after = NO_NODE, NO_NODE, NO_NODE
 
 
 @inner
-def take_node(state):
-    """An unused internal node, emptied."""
-    state.numbers[0] -= 1
-    state.numbers[2] -= 1
-    node = state.free[state.numbers[0]]
-    state.nodes[node].first = NO_NODE
-    state.nodes[node].n_children = 0
-    state.nodes[node].size = 0.0
-    state.nodes[node].cross = 0.0
-    state.nodes[node].spread = 0.0
-    return node
-
-
-@inner
-def give_back(state, node):
-    """Return an internal node to the unused ones."""
-    state.free[state.numbers[0]] = node
-    state.numbers[0] += 1
-    state.numbers[2] += 1
-    state.nodes[node].n_children = 0
-    state.nodes[node].first = NO_NODE
-    state.nodes[node].parent = NO_NODE
-
-
-@inner
-def loop_of(state, node):
+def loop_of(self_pairs, node):
     """Self-loop weight of a leaf; 0 for an internal node."""
-    return state.self_pairs[node, 0] if node < state.numbers[1] else 0.0
+    return self_pairs[node, 0] if node < self_pairs.shape[0] else 0.0
 
 
 @inner
-def own_of(state, node):
+def own_of(self_pairs, node):
     """What a leaf's pair with itself adds to its parent's spread; 0 for an internal node."""
-    return state.self_pairs[node, 1] if node < state.numbers[1] else 0.0
+    return self_pairs[node, 1] if node < self_pairs.shape[0] else 0.0
 
 
 @inner
@@ -262,28 +234,58 @@ def detach(state, moved, work, beyond):
     `work[v].weight` is the similarity between it and the other leaves below v, right on its path. Ancestors from
     `beyond` up (-1: none) are left as they are, for a subtree that will come back below them.
     """
-    moved_size = state.nodes[moved].size
-    node = state.nodes[moved].parent
+    nodes, pairs = state.nodes, state.self_pairs
+    moved_size, above = nodes[moved].size, nodes[moved].parent
+    node = above
     inner_weight, inner_size = 0.0, 0.0  # of the child the path comes from, without the moved subtree
     while node != beyond:
-        state.nodes[node].size -= moved_size
-        state.nodes[node].cross -= work[node].weight - inner_weight
-        state.nodes[node].spread -= moved_size * (state.nodes[node].size - inner_size)
-        inner_weight, inner_size = work[node].weight, state.nodes[node].size
-        node = state.nodes[node].parent
-    above = state.nodes[moved].parent
-    state.nodes[above].cross -= loop_of(state, moved)
-    state.nodes[above].spread -= own_of(state, moved)
-    unlink(state, moved)
-    if state.nodes[above].n_children > 1:
+        here, weight = nodes[node], work[node].weight
+        here.size -= moved_size
+        here.cross -= weight - inner_weight
+        here.spread -= moved_size * (here.size - inner_size)
+        inner_weight, inner_size = weight, here.size
+        node = here.parent
+    home = nodes[above]
+    home.cross -= loop_of(pairs, moved)
+    home.spread -= own_of(pairs, moved)
+    unlink(nodes, moved)
+    if home.n_children > 1:
         return
-    sibling = state.nodes[above].first
-    unlink(state, sibling)
-    put_in_place_of(state, above, sibling)
-    if state.nodes[sibling].parent >= 0:
-        state.nodes[state.nodes[sibling].parent].cross += loop_of(state, sibling)
-        state.nodes[state.nodes[sibling].parent].spread += own_of(state, sibling)
-    give_back(state, above)
+    sibling = home.first
+    put_in_place_of(nodes, above, sibling)
+    if nodes[sibling].parent >= 0:
+        over = nodes[nodes[sibling].parent]
+        over.cross += loop_of(pairs, sibling)
+        over.spread += own_of(pairs, sibling)
+    # back to the unused nodes
+    numbers = state.numbers
+    state.free[numbers[0]] = above
+    numbers[0] += 1
+    numbers[2] += 1
+    home.n_children = 0
+    home.first = NO_NODE
+
+
+@inner
+def split_edge(state, target, moved_size, weight):
+    """Put a new node on the edge above `target`, for a subtree of this size and weight to it. Returns the node."""
+    nodes, pairs, numbers = state.nodes, state.self_pairs, state.numbers
+    numbers[0] -= 1
+    numbers[2] -= 1
+    joint = state.free[numbers[0]]
+    loop, own = loop_of(pairs, target), own_of(pairs, target)
+    here, size = nodes[joint], nodes[target].size
+    put_in_place_of(nodes, target, joint)
+    here.first, here.n_children = NO_NODE, 0
+    link(nodes, target, joint)
+    here.size = size + moved_size
+    here.cross = weight + loop
+    here.spread = moved_size * size + own
+    if here.parent >= 0:
+        over = nodes[here.parent]
+        over.cross -= loop
+        over.spread -= own
+    return joint
 
 
 @inner
@@ -292,28 +294,21 @@ def attach(state, moved, target, as_child, work, beyond):
 
     `work` and `beyond` as in `detach`.
     """
-    moved_size = state.nodes[moved].size
-    if as_child:
-        joint, inner_weight, inner_size = target, 0.0, 0.0
-    else:
-        joint = take_node(state)
-        put_in_place_of(state, target, joint)
-        link(state, target, joint)
-        state.nodes[joint].size = state.nodes[target].size + moved_size
-        state.nodes[joint].cross = work[target].weight + loop_of(state, target)
-        state.nodes[joint].spread = moved_size * state.nodes[target].size + own_of(state, target)
-        if state.nodes[joint].parent >= 0:
-            state.nodes[state.nodes[joint].parent].cross -= loop_of(state, target)
-            state.nodes[state.nodes[joint].parent].spread -= own_of(state, target)
-        inner_weight, inner_size = work[target].weight, state.nodes[target].size
-    link(state, moved, joint)
-    state.nodes[joint].cross += loop_of(state, moved)
-    state.nodes[joint].spread += own_of(state, moved)
-    node = joint if as_child else state.nodes[joint].parent
+    nodes, pairs = state.nodes, state.self_pairs
+    moved_size = nodes[moved].size
+    joint, node, inner_weight, inner_size = target, target, 0.0, 0.0
+    if not as_child:
+        inner_weight, inner_size = work[target].weight, nodes[target].size
+        joint = split_edge(state, target, moved_size, inner_weight)
+        node = nodes[joint].parent
+    link(nodes, moved, joint)
+    nodes[joint].cross += loop_of(pairs, moved)
+    nodes[joint].spread += own_of(pairs, moved)
     while node != beyond:
-        state.nodes[node].spread += moved_size * (state.nodes[node].size - inner_size)
-        state.nodes[node].cross += work[node].weight - inner_weight
-        inner_weight, inner_size = work[node].weight, state.nodes[node].size
-        state.nodes[node].size += moved_size
-        node = state.nodes[node].parent
+        here, weight = nodes[node], work[node].weight
+        here.spread += moved_size * (here.size - inner_size)
+        here.cross += weight - inner_weight
+        inner_weight, inner_size = weight, here.size
+        here.size += moved_size
+        node = here.parent
     return joint

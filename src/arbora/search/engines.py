@@ -12,6 +12,7 @@ from arbora.errors import TooLargeError
 from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
+from arbora.search import _near_kernels as near_kernels
 from arbora.search._feature_kernels import find_root
 from arbora.search._state import DASGUPTA, OBJECTIVES, State, enlarged, make_state, node_costs, to_tree
 from arbora.search.moves import Moves
@@ -169,17 +170,18 @@ class GraphEngine:
         state = self.state(tree, moves.n_internal)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         can_stop_early = self._code == DASGUPTA and not self.graph.self_loops.any()
-        max_visits = moves.max_visits if can_stop_early else 0
         graph = self._arrays._replace(price=moves.price)
 
         def before_sweep() -> None:
             if can_stop_early:
-                gather_kernels.update_rise(state, work)
+                near_kernels.update_rise(state, work)
 
         def regraft(subtrees: np.ndarray) -> int:
-            n_moves: int = graph_kernels.regraft(
-                state, graph, work, subtrees, moves.max_size, self._code, max_visits
-            )[0]
+            arrays = state, graph, work, subtrees, moves.max_size
+            if can_stop_early:
+                n_moves: int = near_kernels.regraft_near(*arrays, moves.max_visits)[0]
+            else:
+                n_moves = graph_kernels.regraft(*arrays, self._code)[0]
             return n_moves
 
         moves.sweep_over(tree, regraft, work.dirty, run, before_sweep)
