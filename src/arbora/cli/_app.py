@@ -193,3 +193,46 @@ def demo(
     from arbora.cli.demo import run_demo
 
     run_demo(folder, running, console)
+
+
+@command(o.threading)
+def reproduce(
+    paper: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER", help="hyphc, ghhc, fph, l2h or arbora; all without.", show_default=False),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="[TABLE]]", help="A table of it, as --list names it.", show_default=False),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", metavar="", help="Short trainings, two seeds: to see that it runs.")
+    ] = False,
+    methods: Annotated[
+        list[str] | None, typer.Option("--methods", help="Part of a method's name; may be repeated.")
+    ] = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option("--datasets", help="Part of a data set's name; may be repeated.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="Number of seeds; by default the table's.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for a JSON file per result, and pictures.")
+    ] = Path("reproduced"),
+    again: Annotated[
+        bool, typer.Option("--again", metavar="", help="Run finished results again, too.")
+    ] = False,
+    shows_list: Annotated[
+        bool, typer.Option("--list", metavar="", help="Print which tables there are, and run nothing.")
+    ] = False,
+    *,
+    running: o.Running,
+    console: Console,
+) -> None:
+    """Run the papers' tables again: their figures beside ours, with CPU seconds, memory and a verdict."""
+    from arbora.cli.reproduce import ReproduceTask, run_reproduce
+    from arbora.reproduce.runner import Choice
+
+    choice = Choice(tuple(methods or ()), tuple(datasets or ()), seeds, quick)
+    run_reproduce(ReproduceTask(paper, table, choice, out, again, shows_list), running, console)

@@ -1,0 +1,55 @@
+"""How FPH's tables judge trees over graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import arbora as ab
+from arbora.similarity.graph import GraphSimilarity
+from arbora.tree.pass_kernels import sum_to_root
+
+
+def tsd_as_printed(tree: ab.Tree, graph: GraphSimilarity) -> float:
+    """TSD, in percent, as the scikit-network of the paper's time computed it.
+
+    A leaf's pair with itself is left out of q, and its self-loop out of p, but not out of the mutual information that
+    normalizes both.
+    """
+    degree = graph.degrees / graph.degrees.sum()
+    mass = sum_to_root(tree.parent, np.append(degree, np.zeros(tree.n_internal)))
+    q = mass**2 - np.bincount(tree.parent[:-1], mass[:-1] ** 2, minlength=tree.n_nodes)
+    loops = np.bincount(tree.parent[: tree.n_leaves], graph.self_loops, minlength=tree.n_nodes)
+    p, q = (graph.cross(tree) - loops[tree.n_leaves :]) / graph.total, q[tree.n_leaves :]
+    inside = (p > 1e-15) & (q > 0)
+    nats = ab.metrics.tree_sampling_divergence(tree, graph, normalize=False)
+    information = nats / ab.metrics.tree_sampling_divergence(tree, graph)
+    return 100 * float(np.sum(p[inside] * np.log(p[inside] / q[inside]))) / information
+
+
+def quality(graph: GraphSimilarity, for_dasgupta: ab.Tree, for_tsd: ab.Tree) -> dict[str, float]:
+    """Dasgupta's cost of one tree and TSD, in both forms, of another."""
+    return {
+        "dasgupta_normalized": ab.metrics.dasgupta_cost(for_dasgupta, graph, normalize=True),
+        "tsd_normalized_percent": tsd_as_printed(for_tsd, graph),
+        "tsd_percent": 100 * ab.metrics.tree_sampling_divergence(for_tsd, graph),
+    }
+
+
+def compressed_quality(graph: GraphSimilarity, tree: ab.Tree, n_internal: int) -> dict[str, float]:
+    """Of a tree compressed to a number of nodes, for each objective by itself."""
+    objectives: Sequence[Any] = ("dasgupta", "tsd")
+    return quality(graph, *(tree.compress(n_internal, graph, objective) for objective in objectives))
+
+
+def nmi(tree: ab.Tree, graph: GraphSimilarity, y: Any) -> float:
+    """Normalized mutual information of classes with a flat clustering of as many clusters; -1 is no class."""
+    from sklearn.metrics import normalized_mutual_info_score
+
+    from arbora.probabilistic.flat import flat_labels
+
+    known = np.asarray(y) >= 0
+    labels = flat_labels(tree, graph, len(np.unique(np.asarray(y)[known])))
+    return float(normalized_mutual_info_score(np.asarray(y)[known], labels[known]))

@@ -1,0 +1,155 @@
+"""Tables of results as text, reStructuredText and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from arbora.reproduce.marks import NOT_RUN, Figure, Row, rows_of
+from arbora.reproduce.records import Record
+from arbora.reproduce.table import Metric, Table
+
+NONE = "–"
+
+
+def number(metric: Metric, value: float) -> str:
+    """A figure to one digit more than the paper prints where it prints significant digits, else to as many.
+
+    Examples
+    --------
+    >>> from arbora.reproduce.render import number
+    >>> from arbora.reproduce.table import Metric
+    >>> number(Metric("cost", "cost", "lower", significant=4), 280152.3), number(Metric("nmi", "NMI", "higher"), 0.5)
+    ('2.8015e5', '0.500')
+    """
+    if metric.significant:
+        digits, _, power = f"{value:.{metric.significant}e}".partition("e")
+        return f"{digits}e{int(power)}"
+    return f"{value:,.{metric.decimals}f}"
+
+
+def figure_here(figure: Figure) -> str:
+    """Mean and deviation over the seeds."""
+    if not figure.values:
+        return NONE
+    text = number(figure.metric, figure.mean)
+    return f"{text} ± {number(figure.metric, figure.deviation)}" if len(figure.values) > 1 else text
+
+
+def figure_printed(figure: Figure) -> str:
+    """The paper's, with its deviation."""
+    if figure.printed is None:
+        return NONE
+    text = number(figure.metric, figure.printed.value)
+    if figure.metric.significant:
+        # the paper's own digits, no more
+        short = Metric("", "", "neither", significant=figure.metric.significant - 1)
+        text = number(short, figure.printed.value)
+    if figure.printed.deviation:
+        text += f" ± {number(figure.metric, figure.printed.deviation)}"
+    return f"< {text}" if figure.printed.note.startswith("printed as <") else text
+
+
+def header(table: Table) -> list[str]:
+    """Titles of the columns of a table."""
+    titles = ["data", "method", "kind"]
+    for metric in table.metrics:
+        way = {"lower": " ↓", "higher": " ↑", "neither": ""}[metric.better]
+        titles += [f"{metric.title}{way}, paper", "here"]
+    return [*titles, "CPU s", "MB", "mark"]
+
+
+def cells(row: Row) -> list[str]:
+    """What the columns say of a row."""
+    figures = [text for figure in row.figures for text in (figure_printed(figure), figure_here(figure))]
+    if not row.records:
+        return [row.data.name, row.method.name, row.method.kind, *figures, NONE, NONE, row.mark]
+    spent = f"{row.cpu_seconds:,.1f}" if row.cpu_seconds < 100 else f"{row.cpu_seconds:,.0f}"
+    memory = f"{row.peak_megabytes:,.0f}"
+    return [row.data.name, row.method.name, row.method.kind, *figures, spent, memory, row.mark]
+
+
+def text_table(table: Table, rows: Sequence[Row]) -> list[list[str]]:
+    """Rows for a terminal; methods that were not run, and have no figure in the paper, are left out."""
+    told = [row for row in rows if row.records or any(figure.printed for figure in row.figures)]
+    return [cells(row) for row in told]
+
+
+def rst_table(table: Table, found: Iterable[Record]) -> str:
+    """The whole table in reStructuredText: note, rows, notes on methods, what was not run."""
+    rows = rows_of(table, found)
+    lines = [table.note, ""] if table.note else []
+    lines += _rst_rows(header(table), _grouped(rows))
+    notes = [f"* {method.name}: {method.note}" for method in table.methods if method.note]
+    lines += ["", *notes] if notes else []
+    command = f"arbora reproduce {table.paper} {table.name}"
+    lines += ["", f"Repeat with ``{command}``{_conditions(rows)}."]
+    left = sorted({row.method.name for row in rows if row.mark == NOT_RUN})
+    if left:
+        lines[-1] += f" Not run yet, or not on every set: {', '.join(left)}; the same command runs them."
+    return "\n".join(lines)
+
+
+def _conditions(rows: Sequence[Row]) -> str:
+    """Where the figures come from: commits, threads, seeds."""
+    done = [record for row in rows for record in row.records]
+    if not done:
+        return ""
+    commits = sorted({record.commit.rstrip("+") for record in done if record.commit})
+    threads = sorted({record.threads for record in done})
+    seeds = max(len(row.records) for row in rows)
+    words = f" (up to {seeds} seeds" if seeds > 1 else " (one seed"
+    words += f", {' or '.join(map(str, threads))} thread{'s' if threads != [1] else ''}"
+    return words + (f", commit{'s' if len(commits) > 1 else ''} {', '.join(commits)})" if commits else ")")
+
+
+def _grouped(rows: Sequence[Row]) -> list[list[str]]:
+    """One line per row, but a single one for a data set that nobody can run here."""
+    shown: list[list[str]] = []
+    named = set()
+    for row in rows:
+        if not row.data.absent:
+            shown.append(cells(row))
+        elif row.data.name not in named:
+            named.add(row.data.name)
+            empty = [NONE] * (2 * len(row.figures) + 2)
+            shown.append([row.data.name, "every method", NONE, *empty, row.mark])
+    return shown
+
+
+def pivot(table: Table, found: Iterable[Record], metric_key: str, methods: Sequence[str]) -> list[list[str]]:
+    """A line per data set, a column per method: figures here, the paper's in brackets; the first line is the header."""
+    rows = {(row.data.name, row.method.name): row for row in rows_of(table, found)}
+    unknown = [name for name in methods if name not in {method.name for method in table.methods}]
+    if unknown:
+        raise ValueError(f"{table.key} has no method {', '.join(unknown)}.")
+    lines = [["data", *methods]]
+    for data in table.data:
+        if data.absent:
+            continue
+        line = [data.name]
+        for name in methods:
+            row = rows[data.name, name]
+            figure = next(figure for figure in row.figures if figure.metric.key == metric_key)
+            here = figure_here(figure) if row.records else "not run yet"
+            is_same = figure.printed is not None and not (row.data.apart or row.method.apart)
+            line.append(f"{here} [{figure_printed(figure)}]" if is_same else here)
+        lines.append(line)
+    return lines
+
+
+def rst_rows(lines: Sequence[Sequence[str]]) -> str:
+    """Lines, the first of them the header, as a table in reStructuredText."""
+    return "\n".join(_rst_rows(lines[0], lines[1:]))
+
+
+def markdown_rows(lines: Sequence[Sequence[str]]) -> str:
+    """Lines, the first of them the header, as a table in Markdown."""
+    rule = ["---"] * len(lines[0])
+    return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
+
+
+def _rst_rows(titles: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for entries in (titles, *body):
+        lines += [f"   {'*' if k == 0 else ' '} - {entry}" for k, entry in enumerate(entries)]
+    return lines
