@@ -199,7 +199,9 @@ def demo(
 def reproduce(
     paper: Annotated[
         str | None,
-        typer.Argument(metavar="[PAPER", help="hyphc, ghhc, fph, l2h or arbora; all without.", show_default=False),
+        typer.Argument(
+            metavar="[PAPER", help="hyphc, ghhc, fph, l2h or arbora; all without.", show_default=False
+        ),
     ] = None,
     table: Annotated[
         str | None,

@@ -85,7 +85,9 @@ def _check_names(tables: Sequence[Table], choice: Choice) -> None:
     for option, (parts, names) in known.items():
         for part in parts:
             if not any(part.lower() in name.lower() for name in names):
-                raise WrongOption(f"{option} must be part of one of {', '.join(sorted(names))}. Got {part!r}.")
+                raise WrongOption(
+                    f"{option} must be part of one of {', '.join(sorted(names))}. Got {part!r}."
+                )
 
 
 def _rows(table: Table, found: Sequence[Record]) -> list[Row]:
@@ -117,5 +119,3 @@ def _facts(row: Row) -> dict[str, Any]:
         "table": row.table.key, "dataset": row.data.name, "method": row.method.name, "kind": row.method.kind,
         **figures, **spent, "mark": row.mark,
     }  # fmt: skip
-
-

@@ -28,12 +28,12 @@ _MARKDOWN = re.compile(
 
 
 def filled(text: str, found: Sequence[Record], *, markdown: bool = False) -> str:
-    """A page with its tables made from records.
+    r"""A page with its tables made from records.
 
     Examples
     --------
     >>> from arbora.reproduce.pages import filled
-    >>> page = filled(".. arbora-results: hyphc/3b dasgupta_ordered_pairs: exact decoding\\n.. arbora-results-end", [])
+    >>> page = filled(".. arbora-results: hyphc/3b dasgupta_ordered_pairs: exact decoding\n.. arbora-results-end", [])
     >>> "not run yet [2.8016e5]" in page
     True
     """

@@ -90,7 +90,13 @@ def _clusters(pyplot: Any, rows: Sequence[Row]) -> Any:
 def _maps(pyplot: Any, rows: Sequence[Row]) -> Any:
     longitude, latitude = published.arrays("graphs/openflight.npz")["lonlat"].T
     figure, grid = pyplot.subplots(
-        len(rows), 2, figsize=(11, 3.1 * len(rows)), sharex=True, sharey=True, squeeze=False, layout="constrained"
+        len(rows),
+        2,
+        figsize=(11, 3.1 * len(rows)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
     for line, row in zip(grid, rows):
         for axes, (count, found) in zip(line, row.records[0].facts["labels"].items()):
@@ -118,7 +124,13 @@ def _imagenet(pyplot: Any, rows: Sequence[Row]) -> Any:
     row = next((row for row in rows if row.method.name == "L2H (Algorithm 1)"), rows[0])
     figure, axes = pyplot.subplots(figsize=(9, 9))
     _tree_of(row).plot(
-        "circular", ax=axes, classes=colors, metadata={"taxa": taxa}, names=False, scale="size", max_leaves=1000
+        "circular",
+        ax=axes,
+        classes=colors,
+        metadata={"taxa": taxa},
+        names=False,
+        scale="size",
+        max_leaves=1000,
     )
     axes.set_title(f"ImageNet classes by {row.method.name}, colored by WordNet")
     return figure

@@ -8,7 +8,7 @@ from arbora.reproduce.marks import NOT_RUN, Figure, Row, rows_of
 from arbora.reproduce.records import Record
 from arbora.reproduce.table import Metric, Table
 
-NONE = "–"
+NONE = "-"
 
 
 def number(metric: Metric, value: float) -> str:

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from arbora.reproduce import records
 from arbora.reproduce.records import Record
 from arbora.reproduce.table import Data, Method, Table
 
+# What a worker's line begins with that holds an outcome, and the one that ends a request.
+OUTCOME, END = "arbora-outcome ", "arbora-end "
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
 )  # fmt: skip
@@ -97,19 +100,28 @@ def run(
     say: Callable[[Record], None] = lambda record: None,
 ) -> list[Record]:
     """Records of the cells; those that a folder already holds are read, all others are run and saved there."""
-    found = []
-    with Stage(progress, "reproduce", total=sum(cell.seconds for cell in cells) or 1.0) as stage:
+    kept = [None if again else _kept(out, cell) for cell in cells]
+    found = [record for record in kept if record is not None]
+    left = [cell for cell, record in zip(cells, kept) if record is None]
+    total = sum(cell.seconds for cell in left) or 1.0
+    with Stage(progress, "reproduce", total=total) as stage, Worker(threads) as worker:
         done = 0.0
-        for cell in cells:
-            record = None if again else _kept(out, cell)
-            if record is None:
-                record = run_in_process(cell, threads)
+        for group in _groups(left):
+            for record in worker.run(group):
                 records.save(out, record)
                 say(record)
-            found.append(record)
-            done += cell.seconds
-            stage.update(done)
+                found.append(record)
+                done += group[0].seconds
+                stage.update(done)
     return found
+
+
+def _groups(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells that differ only in their seed, which share a process and so its start."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.table.key, cell.data.name, cell.method.name), []).append(cell)
+    return list(groups.values())
 
 
 def _kept(out: Path, cell: Cell) -> Record | None:
@@ -121,19 +133,64 @@ def _kept(out: Path, cell: Cell) -> Record | None:
     return record if record.answers(cell.parameters, __version__) else None
 
 
-def run_in_process(cell: Cell, threads: int = 1) -> Record:
-    """The record of a cell that was run in a process of its own."""
-    command = [
-        sys.executable, "-m", "arbora.reproduce.worker", cell.table.key, cell.data.name, cell.method.name,
-        str(cell.seed), "quick" if cell.quick else "full",
-    ]  # fmt: skip
-    environment = {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
-    finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    lines = finished.stdout.strip().splitlines()
-    if finished.returncode == 0 and lines:
-        outcome = json.loads(lines[-1])
-    else:
-        last = (finished.stderr.strip().splitlines() or [""])[-1]
-        outcome = {"failure": f"its process ended with code {finished.returncode}. {last}".strip()}
-    blank = cell.blank()
-    return Record(**{**vars(blank), **outcome, **records.surroundings(), "arbora": __version__, "threads": threads})
+class Worker:
+    """The process that forks one for every method (`arbora.reproduce.worker`); started when first needed."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+        self._process: subprocess.Popen[str] | None = None
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in __exit__
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.terminate()
+            self._process.wait()
+        self._errors.close()
+
+    def run(self, cells: Sequence[Cell]) -> Iterator[Record]:
+        """Records of cells that differ only in their seed, each as soon as it is there."""
+        first = cells[0]
+        speed = "quick" if first.quick else "full"
+        request = [first.table.key, first.data.name, first.method.name, speed, *(cell.seed for cell in cells)]
+        around = {**records.surroundings(), "arbora": __version__, "threads": self.threads}
+        for cell, outcome in zip(cells, self._outcomes(request), strict=True):
+            answered = outcome.pop("request", request)
+            if answered != request:
+                raise RuntimeError(f"The worker answered {answered} instead of {request}.")
+            yield Record(**{**vars(cell.blank()), **outcome, **around})
+
+    def _outcomes(self, request: list[Any]) -> Iterator[dict[str, Any]]:
+        """What the worker says of each seed; where its process dies, the same failure for all that are left."""
+        process = self._started()
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        n_left = len(request) - 4
+        code = "unknown"
+        for line in process.stdout:
+            if line.startswith(OUTCOME):
+                n_left -= 1
+                yield json.loads(line[len(OUTCOME) :])
+            elif line.startswith(END):
+                code = line[len(END) :].strip()
+                break
+        for _ in range(n_left):
+            yield {"failure": f"its process ended with code {code}. {self._last_error()}".strip()}
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            environment = {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(self.threads))}
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "arbora.reproduce.worker"], env=environment, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=self._errors, text=True, bufsize=1,
+            )  # fmt: skip
+        return self._process
+
+    def _last_error(self) -> str:
+        self._errors.seek(0)
+        return (self._errors.read().strip().splitlines() or [""])[-1]

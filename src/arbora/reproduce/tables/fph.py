@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 import arbora as ab
-from arbora.probabilistic.deepwalk import deepwalk
 from arbora.reproduce import data as published
 from arbora.reproduce.graph_scores import compressed_quality, nmi, quality
 from arbora.reproduce.systems import baseline
@@ -74,7 +72,9 @@ def fph_trees(problem: Problem, seed: int, **parameters: Any) -> dict[str, ab.Tr
     }
 
 
-def _search(problem: Problem, seed: int, *, n_perturbations: int, tsd_perturbations: int) -> dict[str, ab.Tree]:
+def _search(
+    problem: Problem, seed: int, *, n_perturbations: int, tsd_perturbations: int
+) -> dict[str, ab.Tree]:
     start = ab.linkage(problem.graph, "average")
     options = {"n_internal": problem.n_internal, "random_state": seed}
     return {
@@ -85,6 +85,8 @@ def _search(problem: Problem, seed: int, *, n_perturbations: int, tsd_perturbati
 
 def _vectors(problem: Problem, seed: int) -> NDArray[Any]:
     """The paper's inputs of the vector methods: DeepWalk with 10 numbers per node."""
+    from arbora.probabilistic.deepwalk import deepwalk
+
     return deepwalk(problem.graph, 10, random_state=seed)
 
 
@@ -125,7 +127,8 @@ TABLE_1 = Table(
         *BASELINES,
         Method("FPH", fph_trees, "as published", "FPH", _EPOCHS, _QUICK_EPOCHS, slower=6,
                skips={"dblp": "1,000 epochs take hours: see the row with 100"},
-               note="1,000 epochs from average linkage, no tree search. Expected cost for Dasgupta, the paper's soft loss "
+               note="1,000 epochs from average linkage, no tree search. Expected cost for Dasgupta, the paper's "
+               "soft loss "
                "for TSD; rates, rounds and the use of spare nodes were chosen on these four small graphs."),
         Method("FPH, 100 epochs", fph_trees, "as published", "FPH", {"max_epochs": 100}, _QUICK_EPOCHS),
         Method("FPH + tree search", fph_trees, "with tree search", "FPH", {"max_epochs": 100, "refine": True},
@@ -138,7 +141,8 @@ TABLE_1 = Table(
     load,
     score,
     n_seeds=2,
-    note="The TSD to compare is the first: the paper's came from a scikit-network that left a leaf's pair with itself out "
+    note="The TSD to compare is the first: the paper's came from a scikit-network that left a leaf's pair with "
+    "itself out "
     "of q. Average linkage differs from the paper's where ties are broken otherwise.",
 )  # fmt: skip
 
@@ -188,7 +192,8 @@ TABLE_2 = Table(
     ),
     _load_classes,
     _nmi,
-    note="256 internal nodes, trained for TSD; cuts by `arbora.probabilistic.flat.flat_labels`. fph/cuts looks into where "
+    note="256 internal nodes, trained for TSD; cuts by `arbora.probabilistic.flat.flat_labels`. fph/cuts looks "
+    "into where "
     "this stays below the paper.",
 )  # fmt: skip
 
@@ -230,7 +235,8 @@ TABLE_3 = Table(
     (DASGUPTA, TSD),
     (
         Method("FPH", _by_batches, "as published", "FPH", {"max_epochs": 40}, {"max_epochs": 8},
-               note="40 steps of the paper's batches (10,000 leaves and their neighbors, at most 200,000, in proportion "
+               note="40 steps of the paper's batches (10,000 leaves and their neighbors, at most 200,000, in "
+               "proportion "
                "for smaller graphs) from a random tree; the paper takes 2,000."),
         baseline("average", "Average linkage", printed="Average linkage", of=_graph, is_random=False, skips=_SLOW),
         Method("tree search", _plain_search, "with tree search", "FPH", skips=_SLOW),
@@ -293,7 +299,9 @@ def _topics(problem: Problem, seed: int, **parameters: Any) -> Found:
         f"{'   ' * int(tree.depths[node])}{tree.sizes[node]} papers: words {', '.join(map(str, found))}"
         for node, found in shown.items()
     ]
-    return Found({"topics": float(len(shown)), "nmi": nmi(tree, problem.graph, problem.y)}, {"outline": lines})
+    return Found(
+        {"topics": float(len(shown)), "nmi": nmi(tree, problem.graph, problem.y)}, {"outline": lines}
+    )
 
 
 TABLE_5 = Table(
@@ -385,7 +393,8 @@ EPOCHS = Table(
     _level_nmi,
     n_seeds=15,
     draws=True,
-    note="Fifteen graphs that fph/10 does not have. A tree of 64 nodes trained for long fits the chance edges of 100 nodes.",
+    note="Fifteen graphs that fph/10 does not have. A tree of 64 nodes trained for long fits the chance edges "
+    "of 100 nodes.",
 )
 
 TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_10, EPOCHS)

@@ -17,7 +17,9 @@ NODES = (32, 64, 128, 256, 512)
 
 
 def _sized(problem: Problem, seed: int, *, n_internal: int, **parameters: Any) -> dict[str, float]:
-    return quality(problem.graph, *fph_trees(problem._replace(n_internal=n_internal), seed, **parameters).values())
+    return quality(
+        problem.graph, *fph_trees(problem._replace(n_internal=n_internal), seed, **parameters).values()
+    )
 
 
 def _linked(problem: Problem, seed: int, *, n_internal: int) -> dict[str, float]:
@@ -73,7 +75,8 @@ FIGURE_4 = Table(
     lambda dataset, seed, quick: load(dataset, seed, quick)._replace(n_internal=128),
     lambda problem, result: quality(problem.graph, result["dasgupta"], result["tsd"]),
     n_seeds=1,
-    note="The paper's ablation is on Wiki-Physics; here 128 nodes, 150 epochs, the soft loss. FPH: projected gradient from "
+    note="The paper's ablation is on Wiki-Physics; here 128 nodes, 150 epochs, the soft loss. FPH: projected "
+    "gradient from "
     "average linkage; U: Adam on a softmax; R: random start; Emb.: embeddings.",
 )  # fmt: skip
 
@@ -95,7 +98,14 @@ FIGURE_5 = Table(
     (graph_data("openflight", 30),),
     (Metric("nmi", "NMI with regions", "higher"),),
     tuple(
-        Method(f"FPH, {objective}", _map, "as published", None, {"objective": objective, "max_epochs": 150}, _QUICK)
+        Method(
+            f"FPH, {objective}",
+            _map,
+            "as published",
+            None,
+            {"objective": objective, "max_epochs": 150},
+            _QUICK,
+        )
         for objective in ("tsd", "dasgupta")
     ),
     load,
@@ -117,7 +127,8 @@ RELAXATIONS = Table(
     load,
     lambda problem, result: quality(problem.graph, result["dasgupta"], result["tsd"]),
     n_seeds=1,
-    note="512 nodes, 150 epochs from average linkage: the paper's soft loss, its slope at sampled trees, the expected loss.",
+    note="512 nodes, 150 epochs from average linkage: the paper's soft loss, its slope at sampled trees, the "
+    "expected loss.",
 )
 
 
@@ -162,7 +173,8 @@ CUTS = Table(
     (*SMALL[:3],),
     (Metric("nmi", "NMI", "higher"), Metric("tsd_percent", "TSD, %", "higher", decimals=2)),
     (
-        Method("average linkage, no training", _untrained, "experiment", "Average linkage", is_random=False, slower=0.1),
+        Method("average linkage, no training", _untrained, "experiment", "Average linkage", is_random=False,
+               slower=0.1),
         Method("average linkage, cut by size", _untrained, "experiment", "Average linkage", {"cut": "size"},
                is_random=False, slower=0.1),
         *(
@@ -178,8 +190,10 @@ CUTS = Table(
     _load_cuts,
     lambda problem, result: result,
     n_seeds=2,
-    note="If NMI falls while TSD rises, a better tree by TSD is not one nearer to the classes; if it depends on the cut at "
-    "one tree, the cut decides. \"Cut by size\" splits the largest remaining branches instead of weighing cuts by TSD.",
+    note="If NMI falls while TSD rises, a better tree by TSD is not one nearer to the classes; if it depends on "
+    "the cut at "
+    "one tree, the cut decides. \"Cut by size\" splits the largest remaining branches instead of weighing cuts "
+    "by TSD.",
 )  # fmt: skip
 
 TABLES = (FIGURE_2, FIGURE_4, FIGURE_5, RELAXATIONS, CUTS)

@@ -1,4 +1,4 @@
-"""Tables of gHHC: dendrogram purity (Table 1), multi-task regression (Table 2), the word tree, training and its start."""
+"""Tables of gHHC: dendrogram purity (1), multi-task regression (2), the word tree, training and its start."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ TABLE_1 = Table(
     (PURITY,),
     (
         Method("gHHC", _ghhc, "as published", "gHHC", _STEPS, _QUICK,
-               note="64 nodes (covtype 5,000, aloi 8,000); start, temperature, rate and margin were chosen by the purity "
+               note="64 nodes (covtype 5,000, aloi 8,000); start, temperature, rate and margin were chosen by "
+               "the purity "
                "of glass and of these draws of digits, so those two rows are not held out."),
         Method("gHHC, paper's start and temperature", _ghhc, "as published", "gHHC",
                {**_STEPS, "init": "random", "init_sweeps": 0, "init_norms": "log", "temperature": 1.0}, _QUICK,
@@ -114,7 +115,8 @@ TABLE_1 = Table(
     purity,
     n_seeds=5,
     draws=True,
-    note="Digits: a draw of 200 per seed, as the paper's 200 are not named. Covtype: 500,000 rows, judged on the paper's "
+    note="Digits: a draw of 200 per seed, as the paper's 200 are not named. Covtype: 500,000 rows, judged on "
+    "the paper's "
     "5,000. BIRCH has one threshold (0.3) here; the paper's figures take the best setting of each method.",
 )  # fmt: skip
 
@@ -209,7 +211,8 @@ WORDS = Table(
     _load_words,
     _judge_words,
     n_seeds=2,
-    note="Depth of the deepest common ancestor in WordNet of two words of a cluster; random clusters have the same sizes. "
+    note="Depth of the deepest common ancestor in WordNet of two words of a cluster; random clusters have the "
+    "same sizes. "
     "The paper shows a picture and no figure.",
 )  # fmt: skip
 
@@ -267,7 +270,8 @@ TRAINING = Table(
     _purity_and_cost,
     n_seeds=3,
     draws=True,
-    note="The same nodes with and without gradient steps. Digits: draws that the defaults were not chosen on (seeds 100 "
+    note="The same nodes with and without gradient steps. Digits: draws that the defaults were not chosen on "
+    "(seeds 100 "
     "and up); covtype: 20,000 rows, 1,000 nodes; aloi: 2,000 nodes. Adam at 0.01 with temperature 0.2 was found on a "
     "draw of digits.",
 )  # fmt: skip

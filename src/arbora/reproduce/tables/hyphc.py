@@ -15,7 +15,10 @@ from arbora.reproduce.systems import baseline
 from arbora.reproduce.table import Data, Method, Metric, Table
 
 COST = Metric("dasgupta_ordered_pairs", "Dasgupta cost", "lower", significant=4)
-IRIS_APART = "the paper's iris rows cannot be computed from any iris file: its bounds and linkages differ by up to 0.8 %"
+IRIS_APART = (
+    "the paper's iris rows cannot be computed from any iris file: its bounds and linkages differ by up "
+)
+"to 0.8 %"
 SMALL = (
     Data("zoo", ("vectors/zoo.npz",)),
     Data("iris", apart=IRIS_APART),
@@ -88,7 +91,8 @@ TABLE_1 = Table(
         baseline("bisecting-kmeans", "Bisecting k-means", printed="Bisecting k-means", of=lambda p: p.X),
         baseline("ufit", "UFit", printed="UFit", of=lambda p: p.X, slower=10),
         Method("HypHC", _hyphc, "as published", "HypHC", {"max_epochs": 50}, {"max_epochs": 10},
-               note="Learning rate, temperature and radius fall and rise during training instead of being fixed; these "
+               note="Learning rate, temperature and radius fall and rise during training instead of being "
+               "fixed; these "
                "defaults were chosen on zoo, iris and glass, so only segmentation is held out."),
         Method("HypHC, fixed temperature and scale", _hyphc, "as published", "HypHC", {**_FIXED, "max_epochs": 50},
                {"max_epochs": 10}, note="The paper's temperature 0.1 and learning rate 0.001, scale 3."),
@@ -144,7 +148,8 @@ TRIPLES = Table(
     ),
     _load_bounded,
     _normalized,
-    note="Triples an epoch, as a share of n²; 20 epochs. 0 and 1 are the bounds that hold for every tree. The paper draws "
+    note="Triples an epoch, as a share of n²; 20 epochs. 0 and 1 are the bounds that hold for every tree. The "
+    "paper draws "
     "a curve and prints no figures.",
 )  # fmt: skip
 
@@ -184,7 +189,10 @@ def _classify(problem: Problem, seed: int, *, method: str, **options: Any) -> di
     if len(problem.y) > 1000:
         options = {"max_epochs": 5, **options}
     found = classify(problem.X, problem.y, method, random_state=seed, **options)
-    return {"accuracy_percent": 100 * found.test_accuracy, "validation_percent": 100 * found.validation_accuracy}
+    return {
+        "accuracy_percent": 100 * found.test_accuracy,
+        "validation_percent": 100 * found.validation_accuracy,
+    }
 
 
 def _on_vectors(problem: Problem, seed: int, *, model: str) -> dict[str, float]:
@@ -233,7 +241,8 @@ CLASSIFICATION = Table(
     n_seeds=10,
     draws=True,
     note="Mean over ten random splits (30 % train, 10 % validation, 60 % test). Settings were chosen with the test "
-    "accuracy of zoo, iris, glass and segmentation in view, over splits that include these: the table says what suits "
+    "accuracy of zoo, iris, glass and segmentation in view, over splits that include these: the table says what "
+    "suits "
     "these sets, and on data of your own expect less.",
 )  # fmt: skip
 
@@ -264,8 +273,10 @@ JOINT = Table(
     lambda problem, result: result,
     n_seeds=20,
     draws=True,
-    note="Twenty splits that no setting was chosen on. If joint training helped, a smaller weight of the tree, which lets "
-    "labels pull harder, would raise test accuracy; if it only fits the labels it sees, twice the steps of two-step do "
+    note="Twenty splits that no setting was chosen on. If joint training helped, a smaller weight of the tree, "
+    "which lets "
+    "labels pull harder, would raise test accuracy; if it only fits the labels it sees, twice the steps of "
+    "two-step do "
     "as well.",
 )  # fmt: skip
 

@@ -74,7 +74,8 @@ def score(problem: Problem, result: Any) -> dict[str, float]:
     """The paper's six scores; flat ones alone where there are only labels."""
     if isinstance(result, ab.Tree):
         result = Clusters(
-            result.prune(n_clusters=problem.n_clusters), result.cut(n_clusters=problem.n_clusters, exact="nearest")
+            result.prune(n_clusters=problem.n_clusters),
+            result.cut(n_clusters=problem.n_clusters, exact="nearest"),
         )
     if isinstance(result, Clusters):
         return dict(ab.logits.evaluate_tree(result.tree, problem.y, result.leaf))
@@ -145,7 +146,9 @@ def l2h_methods() -> tuple[Method, ...]:
 
 
 KMEANS = Method("k-means + L2H", with_l2h, "baseline", None, {"backbone": "k-means"}, slower=0.2)
-CLUSTER = Method("cluster", _cluster, "with tree search", None, note=f"`arbora.cluster`. {_ON_TEST}", slower=0.5)
+CLUSTER = Method(
+    "cluster", _cluster, "with tree search", None, note=f"`arbora.cluster`. {_ON_TEST}", slower=0.5
+)
 TABLE_1 = Table(
     "l2h",
     "1",
@@ -250,7 +253,16 @@ TABLE_5 = Table(
     "Ward's linkage of the features",
     (CIFAR_100, *ABSENT, NEWS, DIGITS),
     SIX,
-    (Method("Agglomerative on features", _ward, "baseline", "Agglomerative (CLIP)", is_random=False, note=_ON_TEST),),
+    (
+        Method(
+            "Agglomerative on features",
+            _ward,
+            "baseline",
+            "Agglomerative (CLIP)",
+            is_random=False,
+            note=_ON_TEST,
+        ),
+    ),
     load,
     score,
     n_seeds=1,
@@ -286,7 +298,14 @@ def _ablation(name: str, title: str, variants: dict[str, dict[str, Any]], note: 
         (CIFAR_100, *ABSENT, NEWS, DIGITS),
         HIERARCHICAL,
         tuple(
-            Method(variant, with_l2h, "as published", variant, {"backbone": "TURTLE", **_PUBLISHED, **options}, _QUICK)
+            Method(
+                variant,
+                with_l2h,
+                "as published",
+                variant,
+                {"backbone": "TURTLE", **_PUBLISHED, **options},
+                _QUICK,
+            )
             for variant, options in variants.items()
         )
         + (Method("refined", with_l2h, "with tree search", None, {"backbone": "TURTLE"}, _QUICK),),
@@ -305,7 +324,7 @@ TABLE_7 = _ablation(
         "mean of means": {"aggregation": "mean_of_means"},
         "sum of means": {},
     },
-    "\"Sum of means\" is the paper's choice.",
+    '"Sum of means" is the paper\'s choice.',
 )
 TABLE_9 = _ablation(
     "9",

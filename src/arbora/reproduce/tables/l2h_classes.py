@@ -60,7 +60,8 @@ def _mean_logits(problem: Problem, seed: int, *, metric: str) -> ab.Tree:
     logits = problem.logits.astype(np.float64)
     own = logits.argmax(axis=1)
     means = [
-        logits[own == c].mean(axis=0) if (own == c).any() else logits.mean(axis=0) for c in range(logits.shape[1])
+        logits[own == c].mean(axis=0) if (own == c).any() else logits.mean(axis=0)
+        for c in range(logits.shape[1])
     ]
     return ab.Tree.from_linkage(linkage(pdist(np.array(means), metric), "average"))
 
@@ -102,7 +103,8 @@ CLASSES = Table(
     _score,
     n_seeds=10,
     draws=True,
-    note="Logits of a WideResNet: the tree from a random half of the test points, scores on the other half against the 20 "
+    note="Logits of a WideResNet: the tree from a random half of the test points, scores on the other half "
+    "against the 20 "
     "superclasses (CIFAR-10: animals and vehicles).",
 )
 
@@ -156,7 +158,7 @@ WORDNET = Table(
                           "logits/imagenet1k_classes_wordnet.json"), seconds=10),),
     (
         Metric("lca_correlation", "LCA correlation", "higher"),
-        Metric("robinson_foulds", "Robinson–Foulds", "lower"),
+        Metric("robinson_foulds", "Robinson-Foulds", "lower"),
         Metric("organism_artifact_purity", "purity of organisms", "higher"),
     ),
     METHODS,
@@ -186,7 +188,8 @@ FIGURE_2 = Table(
         {"dendrogram_purity": _score(problem, tree)["dendrogram_purity"]}, {"parent": tree.parent.tolist()}
     ),
     n_seeds=1,
-    note="The paper's picture is of L2H-TURTLE's clusters; this one of a classifier's classes, built and judged on the "
+    note="The paper's picture is of L2H-TURTLE's clusters; this one of a classifier's classes, built and judged "
+    "on the "
     "same points.",
 )
 

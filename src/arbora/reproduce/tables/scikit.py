@@ -74,7 +74,8 @@ BUNDLED = Table(
     _load,
     _score,
     n_seeds=3,
-    note="No paper prints these. The defaults of `cluster` were chosen with iris, breast cancer and digits in view; wine was "
+    note="No paper prints these. The defaults of `cluster` were chosen with iris, breast cancer and digits in "
+    "view; wine was "
     "set apart.",
 )  # fmt: skip
 
@@ -98,7 +99,8 @@ SCALE = Table(
     (PURITY,),
     (
         Method("cluster", _cluster, "with tree search"),
-        Method("gHHC", _ghhc, "as published", parameters={"max_steps": 200, "n_internal": 255}, quick={"max_steps": 20}),
+        Method("gHHC", _ghhc, "as published", parameters={"max_steps": 200, "n_internal": 255},
+               quick={"max_steps": 20}),
         baseline("ward", "Ward linkage", of=_X, is_random=False),
         baseline("average", "Average linkage", of=_X, is_random=False,
                  skips={"30,000 rows": "all pairs take 3.6 GB"}),
