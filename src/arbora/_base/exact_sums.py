@@ -11,8 +11,9 @@ import math
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arbora._base.types import Floats, Ints
+from arbora._base.types import Floats
 
 _SMALLEST_EXPONENT = -900
 
@@ -54,7 +55,7 @@ def in_levels(values: Floats, by: Floats) -> Floats:
     return levels
 
 
-def sum_by_key(keys: Ints, levels: Floats, n_keys: int) -> Floats:
+def sum_by_key(keys: NDArray[np.integer], levels: Floats, n_keys: int) -> Floats:
     """Sum of the levels of the values of each key: float64[n_levels, n_keys]."""
     return np.array([np.bincount(keys, level, minlength=n_keys) for level in levels])
 
@@ -65,7 +66,7 @@ def joined(levels: Floats) -> Floats:
 
 
 def exact_sum_by_key(
-    keys: Ints, values: Floats, n_keys: int, by: Floats, times: Floats | None = None
+    keys: NDArray[np.integer], values: Floats, n_keys: int, by: Floats, times: Floats | None = None
 ) -> Floats:
     """Sum of the values of each key, each of them `times` (whole numbers) where given: float64[n_keys]."""
     levels = in_levels(values, by)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.similarity import Similarity
 from arbora.similarity.inputs import covering_similarity
+from arbora.similarity.protocol import information_of
 from arbora.tree.pass_kernels import meeting_mass
 
 if TYPE_CHECKING:
@@ -73,21 +73,8 @@ def edge_information(similarity: Similarity) -> float:
     degrees, total = similarity.degrees, similarity.total
     log_node_law = np.zeros(similarity.n_points)
     np.log(degrees / degrees.sum(), out=log_node_law, where=degrees > 0)
-    information = _information(similarity.self_loops, total, 2 * log_node_law)
-    csr = similarity.csr
-    if csr is not None:
-        ends = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-        return information + _information(csr.data, 2 * total, log_node_law[ends] + log_node_law[csr.indices])
-    for points, rows in similarity.row_blocks():
-        rows[np.arange(len(points)), points] = 0
-        information += _information(rows, 2 * total, log_node_law[points, None] + log_node_law)
-    return information
-
-
-def _information(weights: NDArray[np.floating], total: float, log_independent: NDArray[np.float64]) -> float:
-    drawn = weights > 0
-    law = weights[drawn].astype(np.float64) / total
-    return float(law @ (np.log(law) - log_independent[drawn]))
+    of_loops = information_of(similarity.self_loops, total, 2 * log_node_law)
+    return of_loops + similarity.information(log_node_law)
 
 
 def _refuse_negative(similarity: Similarity) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.distributed import is_dask_frame
 from arbora._base.types import Floats
 from arbora.similarity._space import is_condensed, read_condensed, read_distances
 from arbora.similarity.graph import graph, is_network
@@ -28,10 +29,11 @@ def as_similarity(value: Any, argument: str = "similarity") -> Similarity:
     """
     if isinstance(value, Similarity):
         return value
-    if sp.issparse(value) or is_network(value):
+    if sp.issparse(value) or is_network(value) or is_dask_frame(value):
         return graph(value)
     raise TypeError(
-        f"{argument} must be a similarity, a sparse adjacency or a networkx graph. Got {type(value).__name__}. "
+        f"{argument} must be a similarity, a sparse adjacency, a networkx graph or a Dask frame of edges. "
+        f"Got {type(value).__name__}. "
         f"Wrap a matrix of similarities with arbora.similarity.dense(W), "
         f"vectors with arbora.similarity.knn(X) or cosine(X)."
     )

@@ -160,6 +160,18 @@ class Similarity(ABC):
             total += float(np.einsum("ij,ij->", gap, gap) - (gap[np.arange(len(points)), points] ** 2).sum())
         return total / 2
 
+    def information(self, log_node_law: Floats) -> float:
+        """Divergence, in nats, of drawing two different points by their similarity from drawing them independently.
+
+        The sum over ordered pairs of ``p log(p / (p_i p_j))``, p being the similarity over twice the `total`;
+        `log_node_law` holds the logarithms of the p_i.
+        """
+        twice, found = 2 * self.total, 0.0
+        for points, rows in self.row_blocks():
+            rows[np.arange(len(points)), points] = 0
+            found += information_of(rows, twice, log_node_law[points, None] + log_node_law)
+        return found
+
     # ---- trees ------------------------------------------------------------------------------------------------
 
     def cross(self, tree: Tree) -> Floats:
@@ -261,6 +273,13 @@ class _Subset(Similarity):
     def pairs(self, i: ArrayLike, j: ArrayLike) -> Floats:
         left, right = check_pair_arrays(i, j, self.n_points)
         return self._whole.pairs(self._points[left], self._points[right])
+
+
+def information_of(weights: NDArray[np.floating], total: float, log_independent: Floats) -> float:
+    """Sum of ``p log(p / q)``, where p is a weight over the total and q is given by its logarithm."""
+    drawn = weights > 0
+    law = weights[drawn].astype(np.float64) / total
+    return float(law @ (np.log(law) - log_independent[drawn]))
 
 
 def is_similarity(value: Any) -> bool:
