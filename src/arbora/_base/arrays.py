@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from arbora._base.memory import refuse_if_too_large
+
 _NUMBERS = "biuf"
 
 
@@ -76,8 +78,19 @@ def as_matrix(data: Any, *, argument: str = "X") -> Matrix:
     if frame is not None:
         return frame
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
-        return Matrix(_real(data.toarray(), argument), None, None)
+        return Matrix(_real(_dense(data, argument), argument), None, None)
     return Matrix(_two_dimensional(_real(_plain_array(data, argument), argument), argument), None, None)
+
+
+def _dense(data: Any, argument: str) -> NDArray[Any]:
+    """All values of a sparse matrix, zeros included; refused where they would not fit."""
+    n_rows, n_columns = data.shape
+    refuse_if_too_large(
+        8 * n_rows * n_columns,
+        f"The values of {argument}, zeros included ({n_rows} x {n_columns}),",
+        "Reduce its columns first, for example with scikit-learn's TruncatedSVD.",
+    )
+    return np.asarray(data.toarray())
 
 
 def row_names(data: Any) -> list[str] | None:
@@ -256,7 +269,7 @@ def unwrap(data: Any) -> tuple[Any, list[str] | None]:
 def _of_dataset(data: Any, argument: str) -> Matrix:
     if data.kind != "vectors":
         raise TypeError(f"{argument} must be vectors. {data.source} holds a {data.kind}.")
-    values = data.values.toarray() if hasattr(data.values, "toarray") else data.values
+    values = _dense(data.values, argument) if hasattr(data.values, "toarray") else data.values
     return Matrix(_real(values, argument), data.names, data.feature_names)
 
 

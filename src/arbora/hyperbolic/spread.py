@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.random import numpy_generator
 from arbora._base.types import Floats, Ints, RandomState
 from arbora.hyperbolic import _spread_kernels as kernels
@@ -115,7 +116,9 @@ def _cost_per_loss(similarity: Any, n: int) -> float:
 def lca_depths(embedding: ArrayLike) -> NDArray[np.float64]:
     """Depth of the LCA of every pair of leaves, float64[n, n]; for a few thousand leaves."""
     points = _checked(embedding)
-    i, j = np.triu_indices(len(points))
+    n = len(points)
+    refuse_if_too_large(48 * n * n, f"The depths of all pairs of {n} leaves", "Use some of the leaves.")
+    i, j = np.triu_indices(n)
     depths = np.empty((len(points), len(points)))
     depths[i, j] = depths[j, i] = _depths(points, _gaps(points), i, j)
     return depths

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 from arbora.tree import Tree
@@ -82,8 +83,12 @@ def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None =
     array([1, 0])
     """
     n_new = check_whole(n_clusters if n_clusters_new is None else n_clusters_new, "n_clusters_new")
+    n_clusters = check_whole(n_clusters, "n_clusters")
+    refuse_if_too_large(
+        32 * n_clusters * n_new, f"The overlaps of {n_clusters} x {n_new} clusters", "Ask for fewer clusters."
+    )
     i, j = _common(old, new)
-    labels_old, labels_new = old.cut(check_whole(n_clusters, "n_clusters")), new.cut(n_new)
+    labels_old, labels_new = old.cut(n_clusters), new.cut(n_new)
     overlap = sp.coo_array(
         (np.ones(len(i), dtype=np.int64), (labels_old[i], labels_new[j])), shape=(n_clusters, n_new)
     ).toarray()

@@ -267,6 +267,8 @@ def _refuse_too_many(data: Any) -> None:
     shape: tuple[int, ...] = getattr(data, "shape", ())
     if len(shape) == 2 and shape[0] == shape[1]:
         _refuse_matrix_of_distances(shape[0])
+    elif len(shape) == 1:
+        refuse_if_too_large(_BYTES_PER_PAIR * shape[0], f"A copy of {shape[0]:,} distances", _INSTEAD)
 
 
 def _condensed_of_similarity(similarity: Similarity) -> Floats:

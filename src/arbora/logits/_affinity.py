@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import Floats, Ints
 from arbora.logits._protocol import ClassFacts
 from arbora.tree import Tree
@@ -23,6 +24,7 @@ def class_affinity(class_sums: Floats, counts: Ints) -> Floats:
     those that are nearly confused. Pairs have mean 0 and variance 1.
     """
     n = len(counts)
+    refuse_if_too_large(64 * n * n, f"The affinities of {n} classes", "Use refine=False.")
     has_points = counts > 0
     mean = class_sums / np.maximum(counts, 1)[:, None]
     weight = has_points.astype(np.float64)[:, None] + np.zeros(n)

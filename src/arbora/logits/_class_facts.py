@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import Floats, Ints
 from arbora.logits._rows import ArrayRows
 
@@ -71,6 +72,9 @@ def gather_facts(blocks: Iterable[ArrayRows], n_classes: int) -> ClassFacts:
     rng = np.random.default_rng(0)
     most = max(_LEAST_SAMPLE, _NUMBERS_IN_SAMPLE // n_classes)
     predicted, confidence = [], []
+    refuse_if_too_large(
+        32 * n_classes**2, f"The tables of {n_classes} x {n_classes} classes", "Report on fewer classes."
+    )
     sums = np.zeros((n_classes, n_classes))
     keys, points, sample = np.empty(0), np.empty(0, np.int64), np.empty((0, n_classes))
     n_done = 0

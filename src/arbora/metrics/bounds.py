@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_whole
 from arbora._base.random import generator
 from arbora._base.types import RandomState
@@ -231,6 +232,7 @@ def _as_matrix(similarity: Similarity) -> NDArray[np.float64]:
         )
     if similarity.matrix is not None:
         return np.ascontiguousarray(similarity.matrix, dtype=np.float64)
+    refuse_if_too_large(16 * n * n, f"All pairs of {n} points", "Pass n_samples=, for example 1_000_000.")
     matrix = np.empty((n, n))
     for points, rows in similarity.row_blocks():
         matrix[points] = rows

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.memory import refuse_if_too_large
 from arbora.similarity import DenseSimilarity
 from arbora.similarity.inputs import covering_similarity
 from arbora.similarity.protocol import is_similarity
@@ -180,6 +181,9 @@ def _square(condensed: NDArray[np.float64], n: int, argument: str) -> NDArray[np
             f"A condensed {argument} must have n_leaves * (n_leaves - 1) / 2 = {n_pairs} entries. "
             f"Got {len(condensed)}."
         )
+    refuse_if_too_large(
+        24 * n * n, f"The {argument} of {n} leaves as a square", "Use a similarity of vectors."
+    )
     return squareform(condensed) if n > 1 else np.zeros((1, 1))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_real
 from arbora._base.pytorch import Tensor, torch
 from arbora.logits.hierarchical import edges_to_leaves
@@ -39,6 +40,11 @@ def hierarchical_labels(tree: Tree, *, beta: float = 10.0) -> Tensor:
     """
     check_real(beta, "beta", least=0)
     n = tree.n_leaves
+    refuse_if_too_large(
+        48 * n * n,
+        f"Soft labels of {n} classes",
+        "Use arbora.nn.HierarchicalCrossEntropy, which needs no table.",
+    )
     height = edges_to_leaves(tree)
     i, j = np.triu_indices(n, 1)
     distance = np.zeros((n, n))

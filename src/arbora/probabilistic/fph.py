@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_n_clusters, check_whole
 from arbora._base.random import generator, seed_of
 from arbora._base.training import FitProgress, deciding_params, history, with_callbacks
@@ -297,6 +298,9 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             size = elbow(list(self.elbow_), list(self.elbow_.values()))
         else:
             size = min(options.n_internal, similarity.n_points - 1)
+        refuse_if_too_large(
+            48 * size * size, f"The tables of {size} x {size} internal nodes", "Choose a smaller n_internal."
+        )
         arrays = None if saved is None else saved.load()
         if arrays is None:
             state = stages.start(similarity, graph, options, size, rng)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.memory import refuse_if_too_large
 from arbora.reading.dataset import Dataset
 from arbora.reading.options import ReadOptions
 
@@ -70,6 +71,7 @@ def _from_condensed(array: NDArray[Any], source: str, kind: str) -> NDArray[np.f
         raise ValueError(
             f"{source} holds {len(array):,} numbers, which is not n * (n - 1) / 2 for any n: no condensed matrix."
         )
+    refuse_if_too_large(24 * n * n, f"The values of {source} as a square", "Cluster the vectors behind them.")
     full = np.zeros((n, n))
     full[np.triu_indices(n, 1)] = array
     full += full.T

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import Floats
 from arbora.errors import TooLargeError
 from arbora.search import _feature_kernels as feature_kernels
@@ -397,6 +398,9 @@ def as_graph(similarity: Similarity) -> GraphSimilarity:
             f"A search on {type(similarity).__name__} holds all n^2 similarities, and stops at "
             f"{LARGEST_FILLED_MATRIX} points. Got {n}. Use similarity.knn(X) or similarity.cosine(X)."
         )
+    refuse_if_too_large(
+        48 * n * n, f"All pairs of {n} points as a graph", "Use similarity.knn(X) or similarity.cosine(X)."
+    )
     matrix = np.empty((n, n))
     for points, rows in similarity.row_blocks():
         matrix[points] = rows

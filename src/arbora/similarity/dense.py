@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arbora._base.arrays import as_matrix, check_finite
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import AnyFloats, Floats
 from arbora.similarity import _kernels as kernels
 from arbora.similarity._symmetry import check_symmetric
@@ -128,6 +129,11 @@ def read_square(data: Any, argument: str, what: str) -> tuple[AnyFloats, list[st
     values = found.values
     if values.shape[0] != values.shape[1] or len(values) == 0:
         raise ValueError(f"{argument} must be a square matrix of {what}. Got shape {values.shape}.")
+    n = len(values)
+    # checking takes a few more matrices of the size
+    refuse_if_too_large(
+        24 * n * n, f"The checks of {n} x {n} {what}", "Use similarity.knn(X) of the vectors behind them."
+    )
     rows, columns = found.row_names, found.column_names
     if rows is not None and columns is not None and rows != columns and sorted(rows) == sorted(columns):
         raise ValueError(f"{argument} has the same names in its index and its columns, but in another order.")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import Floats, Ints
 from arbora.errors import TooLargeError
 from arbora.tree import _order_kernels as order_kernels
@@ -82,6 +83,9 @@ def _optimal_order(tree: Tree, data: Any) -> Ints:
             f"Optimal ordering needs all dissimilarities of {tree.n_leaves} leaves; the limit is "
             f"{MAX_OPTIMAL_LEAVES}. Use reorder(weights), e.g. the first principal component of the data."
         )
+    refuse_if_too_large(
+        48 * tree.n_leaves**2, f"Optimal orders of {tree.n_leaves} leaves", "Use reorder(weights) instead."
+    )
     condensed = _condensed(tree.n_leaves, data)
     if tree.n_leaves < 3:
         return np.arange(tree.n_leaves)

@@ -8,6 +8,7 @@ import fastcluster
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc import seeding
@@ -85,6 +86,8 @@ def merge_order(leaves: AnyFloats, size: Ints, linkage: Linkage) -> Ints:
         # from vectors: no n² memory
         result = fastcluster.linkage_vector(leaves, method=linkage)
     else:
+        n = len(leaves)
+        refuse_if_too_large(8 * n * n, f"The distances between {n} nodes", 'Use init_linkage="ward".')
         result = fastcluster.linkage(pdist(leaves), method=linkage, preserve_input=False)
     return np.asarray(result[:, :2], dtype=np.int64)
 
