@@ -26,6 +26,8 @@ _SCALE_OF: dict[str, ColumnKind] = {
     "time": "time",
     "duration": "duration",
 }
+# Numbers whose sums would overflow are as good as infinite: they have no color.
+_BEYOND_SUMS = 1e290
 # Share of the values that a color scale leaves beyond each of its ends, where outliers would decide it.
 _BEYOND_SCALE = 0.02
 
@@ -189,7 +191,9 @@ def read_column(tree: Tree, name: str, values: Any, *, as_classes: bool = False)
     if as_classes or (ordered.kind == "integer" and _are_codes(ordered.data)):
         return _number_category(tree, name, ordered)
     kind = _SCALE_OF[ordered.kind]
-    return Column(tree, name, kind, [], compact(np.where(ordered.missing, np.nan, ordered.data)))
+    with np.errstate(invalid="ignore"):
+        shown = ~ordered.missing & (np.abs(ordered.data) < _BEYOND_SUMS)
+    return Column(tree, name, kind, [], compact(np.where(shown, ordered.data, np.nan)))
 
 
 def _in_order(values: Values, tree: Tree) -> Values:

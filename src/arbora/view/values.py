@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -93,7 +94,7 @@ def _typed(kind: ValueKind, known: NDArray[Any], missing: NDArray[np.bool_]) -> 
     if kind == "number" and all(isinstance(value, (int, np.integer)) for value in known):
         kind = "integer"
     data = np.full(len(missing), np.nan)
-    data[~missing] = [_seconds(value) if kind in ("time", "duration") else float(value) for value in known]
+    data[~missing] = [_seconds(value) if kind in ("time", "duration") else _number(value) for value in known]
     return Values(kind, data, missing | ~np.isfinite(data))
 
 
@@ -103,6 +104,13 @@ _TYPES: dict[ValueKind, tuple[type, ...]] = {
     "time": (datetime.date, np.datetime64),
     "duration": (datetime.timedelta, np.timedelta64),
 }
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _seconds(value: Any) -> float:
