@@ -90,7 +90,12 @@ def checked_array(X: Any, engine: Engine, *, argument: str = "X") -> Any:
 def check_finite_chunks(X: Any, engine: Engine, *, argument: str = "X", stage: Stage | None = None) -> None:
     """Raise on NaN or infinity anywhere, naming the first row: one pass over the chunks."""
     delayed = _delayed()
-    counts = engine.gather([delayed(_count_non_finite)(block) for block in row_blocks(X)], stage)
+    counts = engine.gather([delayed(count_non_finite)(block) for block in row_blocks(X)], stage)
+    refuse_non_finite(X, counts, argument)
+
+
+def refuse_non_finite(X: Any, counts: Sequence[tuple[int, int]], argument: str) -> None:
+    """Raise where `count_non_finite` found something in any chunk."""
     starts = np.concatenate([[0], np.cumsum(X.chunks[0])])
     bad = [(int(starts[k]) + first, count) for k, (count, first) in enumerate(counts) if count]
     if bad:
@@ -124,7 +129,7 @@ def _without_empty_chunks(X: Any) -> Any:
     return X if len(sizes) == len(X.chunks[0]) else X.rechunk({0: tuple(sizes)})
 
 
-def _count_non_finite(block: NDArray[Any]) -> tuple[int, int]:
+def count_non_finite(block: NDArray[Any]) -> tuple[int, int]:
     """How many values of a block are not finite, and the first row that has one."""
     if block.dtype.kind != "f":
         return 0, 0

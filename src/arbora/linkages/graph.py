@@ -137,6 +137,24 @@ def _merges_one_by_one(csr: sp.csr_array, loops: Floats, method: GraphMethod, ex
     return merges
 
 
+def heavy_linkage(csr: sp.csr_array, sizes: Floats) -> Tree:
+    """Average linkage of groups of points: groups S and T are as similar as w(S, T) / (|S| |T|).
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from arbora.linkages.graph import heavy_linkage
+    >>> path = sp.csr_array([[0.0, 2.0, 0.0], [2.0, 0.0, 3.0], [0.0, 3.0, 0.0]])
+    >>> heavy_linkage(path, np.array([1.0, 1.0, 9.0])).to_newick(lengths=False)
+    '((0,1),2);'
+    """
+    if csr.shape[0] == 1:
+        return Tree([-1], 1)
+    end, weight = _list_edges(csr)
+    merges = kernels.agglomerate(end, weight, sizes.astype(np.float64), kernels.AVERAGE)
+    return _tree_from_merges(*merges, csr.shape[0])
+
+
 def _list_edges(csr: sp.csr_array) -> tuple[NDArray[np.int32], Floats]:
     """Each edge of a symmetric matrix once: (ends int32[2m], weight float64[m])."""
     row = np.repeat(np.arange(csr.shape[0], dtype=np.int32), np.diff(csr.indptr))

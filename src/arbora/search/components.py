@@ -33,18 +33,23 @@ def join_components(tree: Tree, similarity: Similarity) -> Tree:
     n_components, label = connected_components(similarity.csr, directed=False)
     if n_components < 3:
         return tree
-    nodes = _component_nodes(tree, label)
+    nodes = component_nodes(tree, label)
     vectors = similarity.vectors() if len(nodes) == n_components else None
     if vectors is None:
         return tree
     first = tree.leaf_order[tree.leaf_start[nodes]]
-    top = _tree_of_means(_means(vectors, label, n_components)[label[first]])
+    return joined_by_means(tree, nodes, _means(vectors, label, n_components)[label[first]])
+
+
+def joined_by_means(tree: Tree, nodes: Ints, means: Floats) -> Tree:
+    """The tree with its components, the subtrees at these nodes, joined by the distances of their means."""
+    top = _tree_of_means(means)
     joined = with_top(tree, nodes, top)
     height = None if tree.height is None else _heights(tree, tree.height, nodes, joined, top)
     return joined.replace(height=height, name=None if tree.name is None else tree.name[: tree.n_leaves])
 
 
-def _component_nodes(tree: Tree, label: Ints) -> Ints:
+def component_nodes(tree: Tree, label: Ints) -> Ints:
     """The highest nodes whose leaves all have one label."""
     labels = np.full(tree.n_nodes, -1, dtype=np.int64)
     labels[: tree.n_leaves] = label

@@ -125,8 +125,11 @@ def try_neighbors_of_neighbors(X, who, both, first, last, improved):
     best = np.empty(who.shape[1], dtype=X.dtype)
     for q in range(first, last):
         row = improved[q]
-        best[:] = np.inf
         row[:] = -1
+        # rows nobody asked for, and rows that are searched everywhere later
+        if who[q, 0] < 0:
+            continue
+        best[:] = np.inf
         seen[q] = q
         for near in both[q]:
             offer_point(X, q, near, seen, best, row)

@@ -133,7 +133,7 @@ class NeighborIndex:
 
     def _sort_into_cells(self, X: Singles, seed: int, n_threads: int) -> None:
         n_cells = int(_CELLS_PER_ROOT * np.sqrt(len(X)))
-        self.centers = _kmeans_centers(X, n_cells, seed, n_threads)
+        self.centers = kmeans_centers(X, n_cells, seed, n_threads)
         cell = _nearest_centers(X, self.centers, n_threads)
         self.order = np.argsort(cell, kind="stable")
         offsets = np.searchsorted(cell[self.order], np.arange(n_cells + 1))
@@ -145,27 +145,33 @@ class NeighborIndex:
         self.centers = np.repeat(self.centers, pieces, axis=0)
         self.rows = X[self.order]
 
-    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
-        """Neighbors of every point, itself excluded."""
+    def neighbors(
+        self, n_neighbors: int, n_threads: int, report: Report = _silent, *, n_wanted: int | None = None
+    ) -> Neighbors:
+        """Neighbors of every point, itself excluded; of the first `n_wanted` points alone where that is given."""
+        is_wanted = self.order < (len(self.rows) if n_wanted is None else n_wanted)
         who = np.full((len(self.rows), n_neighbors), -1, dtype=np.int32)
         if n_neighbors == 0:
-            return who.astype(np.int64), np.empty(who.shape)
+            return np.empty((int(is_wanted.sum()), 0), dtype=np.int64), np.empty((int(is_wanted.sum()), 0))
+        wanted = np.flatnonzero(is_wanted)
         n_cells = len(self.offsets) - 1
-        probes, recall = self._probes_by_sample(n_neighbors)
+        probes, recall = self._probes_by_sample(wanted, n_neighbors)
 
         def search_cell(cell: int) -> None:
-            own = np.arange(self.offsets[cell], self.offsets[cell + 1])
+            first, last = self.offsets[cell], self.offsets[cell + 1]
+            own = np.arange(first, last)[is_wanted[first:last]]
             if len(own):
                 who[own] = self._search(self.rows[own], own, probes[cell], n_neighbors)
 
         _in_threads(search_cell, range(n_cells), n_threads, report)
         if not self.is_exact:
             who = self._improved(who, int(recall < GOOD_RECALL), n_threads)
-            self._complete(who, self.rows, np.arange(len(who)))
-        distance = kernels.measure_and_sort(self.rows, self.rows, who)
+            self._complete(who, self.rows, np.arange(len(who)), wanted)
+        who = who[wanted]
+        distance = kernels.measure_and_sort(self.rows[wanted], self.rows, who)
         points, distances = np.empty(who.shape, dtype=np.int64), np.empty(who.shape)
-        points[self.order] = self.order[who]
-        distances[self.order] = distance
+        points[self.order[wanted]] = self.order[who]
+        distances[self.order[wanted]] = distance
         return points, distances
 
     def query(self, X: AnyFloats, n_neighbors: int, n_threads: int) -> Neighbors:
@@ -179,7 +185,7 @@ class NeighborIndex:
             who[rows] = self._search(new[rows], np.full(len(rows), -1), probes, n_neighbors)
 
         _in_threads(search_group, groups, n_threads)
-        self._complete(who, new, np.full(len(new), -1))
+        self._complete(who, new, np.full(len(new), -1), np.arange(len(new)))
         distance = kernels.measure_and_sort(new, self.rows, who)
         return self.order[who], distance
 
@@ -212,12 +218,12 @@ class NeighborIndex:
         by_distance = np.argsort(np.take_along_axis(values, nearest, axis=1), axis=1, kind="stable")
         return list(np.take_along_axis(nearest, by_distance, axis=1))
 
-    def _probes_by_sample(self, n_neighbors: int) -> tuple[list[Ints], float]:
+    def _probes_by_sample(self, wanted: Ints, n_neighbors: int) -> tuple[list[Ints], float]:
         """As many cells as hold nearly all neighbors of sampled rows, and the share that they do hold."""
         probes = self._cells_to_search()
         if self.is_exact:
             return probes, 1.0
-        rows = np.unique(np.linspace(0, len(self.rows) - 1, _SAMPLED_ROWS).astype(np.int64))
+        rows = wanted[np.unique(np.linspace(0, len(wanted) - 1, _SAMPLED_ROWS).astype(np.int64))]
         with threadpool_limits(limits=1, user_api="blas"):
             found = self._search(self.rows[rows], rows, np.arange(len(self.offsets) - 1), n_neighbors)
         cell_of_row = np.searchsorted(self.offsets, np.arange(len(self.rows)), side="right") - 1
@@ -229,9 +235,9 @@ class NeighborIndex:
         n_cells = min(max(enough, 2), len(recall))
         return [cells[:n_cells] for cells in probes], float(recall[n_cells - 1])
 
-    def _complete(self, who: NDArray[np.int32], queries: AnyFloats, own: Ints) -> None:
-        """Search everywhere for rows whose nearby cells held too few points."""
-        short = np.flatnonzero(who[:, -1] < 0)
+    def _complete(self, who: NDArray[np.int32], queries: AnyFloats, own: Ints, wanted: Ints) -> None:
+        """Search everywhere for those wanted rows whose nearby cells held too few points."""
+        short = wanted[who[wanted, -1] < 0]
         every = np.arange(len(self.offsets) - 1)
         for first in range(0, len(short), _ROWS_AT_ONCE):
             rows = short[first : first + _ROWS_AT_ONCE]
@@ -338,7 +344,8 @@ def _in_threads(
             report((k + 1) / len(items))
 
 
-def _kmeans_centers(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: int) -> NDArray[np.float32]:
+def kmeans_centers(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: int) -> NDArray[np.float32]:
+    """Means of k-means cells, from a sample of the rows."""
     import faiss
 
     before = faiss.omp_get_max_threads()

@@ -1,0 +1,78 @@
+"""How large the pieces of distributed work are. Results depend on these numbers, never on who does the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Rows of a block are a multiple of this, so that matrix products have the same shapes whatever the caller's chunks.
+ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds that do not depend on the data.
+
+    Parameters
+    ----------
+    part : int
+        Rows of a part, about; up to this many rows are clustered as in memory, by one task.
+    most_parts : int
+        Parts at most: beyond, parts grow with the data, and exchanges between them stay few.
+    cells_per_part : int
+        k-means cells that a part is made of, on average.
+    places : int
+        Cells in whose parts a row can be a candidate for neighbors: its own and those with the nearest centers.
+    nearness : float
+        A center counts as near up to this multiple of the squared distance to the nearest one.
+    sample : int
+        Rows drawn for the cells, for the choice of metric and scale, and to compare new points with.
+    pieces : int
+        Heavy points whose tree is searched on the coordinator, about.
+    smallest_piece : int
+        Rows that a heavy point stands for, at least where there are many rows.
+    """
+
+    part: int = 100_000
+    most_parts: int = 512
+    cells_per_part: int = 16
+    places: int = 6
+    nearness: float = 1.5
+    sample: int = 100_000
+    pieces: int = 65_536
+    smallest_piece: int = 16
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes for one data set; see `Limits`."""
+
+    n_rows: int
+    part: int
+    block: int
+    n_cells: int
+    n_sampled: int
+    piece: int
+    limits: Limits
+
+    @classmethod
+    def of(cls, n_rows: int, limits: Limits = LIMITS) -> Plan:
+        """The sizes that suit a number of rows."""
+        part = max(limits.part, -(-n_rows // limits.most_parts))
+        n_cells = limits.cells_per_part * -(-n_rows // part)
+        return cls(
+            n_rows=n_rows,
+            part=part,
+            block=-(-part // ROWS_AT_ONCE) * ROWS_AT_ONCE,
+            n_cells=n_cells,
+            n_sampled=min(n_rows, max(limits.sample, 48 * n_cells)),
+            piece=max(limits.smallest_piece, -(-n_rows // limits.pieces)),
+            limits=limits,
+        )
+
+    @property
+    def is_one_part(self) -> bool:
+        """Whether all rows make one part."""
+        return self.n_rows <= self.part

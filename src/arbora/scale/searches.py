@@ -1,0 +1,286 @@
+"""The searches: of a part's first tree, of the tree of all pieces, and of new parts cut along that tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arbora._base.types import Floats, Ints
+from arbora.linkages import linkage
+from arbora.linkages.graph import heavy_linkage
+from arbora.scale.neighbors import PartGraph
+from arbora.scale.pieces import Heavy, PartTree, cut_to_pieces
+from arbora.search.engines import GraphEngine, make_engine
+from arbora.search.multilevel import LEVELS
+from arbora.search.perturb import Search
+from arbora.search.run import Run
+from arbora.similarity import GraphSimilarity
+from arbora.tree import Tree
+from arbora.tree.surgery import graft, is_above
+
+# Sweeps over a tree small enough to be searched as one: until no move helps; over a larger one, as in memory.
+_MAX_SWEEPS, _SWEEPS_OF_LARGE = 100, 1
+
+
+def first_tree(graph: PartGraph, largest_piece: int) -> PartTree:
+    """Average linkage of a part's points by the edges within the part."""
+    return cut_to_pieces(linkage(GraphSimilarity(graph.csr), "average"), graph, largest_piece)
+
+
+def searched(engine: GraphEngine, tree: Tree, n_threads: int = 1) -> Tree:
+    """A tree improved as `arbora.cluster` improves trees of its size in memory."""
+    sweeps = _MAX_SWEEPS if tree.n_leaves < LEVELS.large else _SWEEPS_OF_LARGE
+    rng = np.random.default_rng(0)
+    return Search(engine, Run(), rng, max_sweeps=sweeps, n_threads=n_threads).improve(tree)
+
+
+def heavy_engine(heavy: Heavy) -> GraphEngine:
+    """Engine of pieces as heavy points."""
+    return GraphEngine(GraphSimilarity(heavy.graph), "dasgupta", heavy.sizes, is_lone=heavy.sizes == 1)
+
+
+def tree_of_pieces(heavy: Heavy, n_threads: int) -> tuple[Tree, Tree]:
+    """Average linkage of all pieces, and the tree that a search makes of it."""
+    start = heavy_linkage(heavy.graph, heavy.sizes)
+    return start, searched(heavy_engine(heavy), start, n_threads)
+
+
+# ---- new parts -----------------------------------------------------------------------------------------------
+
+
+class Moved(NamedTuple):
+    """Points of one part that go to a new part, with their edges and the trees of their pieces.
+
+    Attributes
+    ----------
+    ids, cell : ndarray
+        Of the points, as in `PartGraph`.
+    n_edges, target, owner, weight : ndarray
+        Edges of each point: how many, and for each the row at the other end, its new part, and the weight.
+    parent : ndarray of int64
+        Points, then the internal nodes of the pieces. The parent of a piece's root is -1 - (number of the piece).
+    """
+
+    ids: Ints
+    cell: NDArray[np.int32]
+    n_edges: Ints
+    target: Ints
+    owner: NDArray[np.int32]
+    weight: NDArray[np.float32]
+    parent: Ints
+
+
+def move_points(
+    graph: PartGraph,
+    found: PartTree,
+    out_label: NDArray[np.int32],
+    part: int,
+    first_piece: Ints,
+    bundle: Ints,
+) -> dict[int, Moved]:
+    """The points of a part by the new part that their piece goes to; `bundle` is that of every piece."""
+    new_part = bundle[first_piece[part] + found.label]
+    edge_point, target, owner, weight = _all_edges(
+        graph, new_part, bundle[first_piece[graph.out_owner] + out_label]
+    )
+    top_of_node = _bundle_of_nodes(found, bundle[first_piece[part] : first_piece[part + 1]])
+    moved = {}
+    for new in np.unique(new_part).tolist():
+        points = np.flatnonzero(new_part == new)
+        some = new_part[edge_point] == new
+        moved[new] = Moved(
+            graph.ids[points],
+            graph.cell[points],
+            np.bincount(edge_point[some], minlength=len(graph.ids))[points],
+            target[some],
+            owner[some],
+            weight[some],
+            _forest(found, np.flatnonzero(top_of_node == new), int(first_piece[part])),
+        )
+    return moved
+
+
+def _all_edges(
+    graph: PartGraph, new_part: Ints, out_part: Ints
+) -> tuple[Ints, Ints, NDArray[np.int32], NDArray[np.float32]]:
+    """Point, row at the other end, its new part and weight of all edges, sorted by point and row."""
+    inside = np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr))
+    point = np.concatenate([inside, graph.out_point])
+    target = np.concatenate([graph.ids[graph.indices], graph.out_id])
+    owner = np.concatenate([new_part[graph.indices], out_part]).astype(np.int32)
+    weight = np.concatenate([graph.data, graph.out_weight])
+    order = np.lexsort((target, point))
+    return point[order], target[order], owner[order], weight[order]
+
+
+def _bundle_of_nodes(found: PartTree, bundle: Ints) -> Ints:
+    """The new part of each node at or below a piece; -1 above."""
+    tree = found.tree
+    of_node = bundle[found.label[tree.leaf_order[tree.leaf_start]]]
+    return np.where(is_above(tree, found.nodes), -1, of_node)
+
+
+def _forest(found: PartTree, nodes: Ints, first_piece: int) -> Ints:
+    """Parents among these nodes (points first), the roots of pieces marked with the piece's number."""
+    number = np.full(len(found.parent), -1, dtype=np.int64)
+    number[nodes] = np.arange(len(nodes))
+    parent = number[found.parent[nodes]]
+    is_root = np.full(len(found.parent), -1, dtype=np.int64)
+    is_root[found.nodes] = np.arange(len(found.nodes))
+    piece = is_root[nodes]
+    return np.where(piece >= 0, -1 - (first_piece + piece), parent)
+
+
+class NewPart(NamedTuple):
+    """A part cut along the tree of pieces: its graph, its tree, and the roots of the subtrees that it consists of."""
+
+    graph: PartGraph
+    parent: Ints
+    roots: Ints
+
+
+def assemble(moved: Sequence[Moved | None], part: int, top: Tree, pieces: Ints, roots: Ints) -> NewPart:
+    """A new part from what the old parts sent.
+
+    `top` is a tree over the pieces of this part, leaf k being the piece ``pieces[k]`` (ascending); `roots` are those
+    nodes of it that are subtrees of the whole tree. Above them stands one node, if there are several.
+    """
+    given = [one for one in moved if one is not None]
+    ids = np.concatenate([one.ids for one in given])
+    order = np.argsort(ids, kind="stable")
+    place = np.empty(len(ids), dtype=np.int64)
+    place[order] = np.arange(len(ids))
+    parent, root_of_piece = _joined_forest(given, place, pieces)
+    n_lower = len(parent)
+    to_top = n_lower - top.n_leaves
+    above = top.parent[: top.n_leaves]
+    parent[root_of_piece] = np.where(above >= 0, above + to_top, -1)
+    inner = top.parent[top.n_leaves :]
+    parent = np.concatenate([parent, np.where(inner >= 0, inner + to_top, -1)])
+    new_roots = np.where(
+        roots < top.n_leaves, root_of_piece[np.minimum(roots, top.n_leaves - 1)], roots + to_top
+    )
+    graph = _joined_graph(given, ids, order, part)
+    return NewPart(graph, parent, new_roots)
+
+
+def _joined_forest(given: Sequence[Moved], place: Ints, pieces: Ints) -> tuple[Ints, Ints]:
+    """Parents of all points and inner nodes, points by their place, and the node of each piece."""
+    n_points = [len(one.ids) for one in given]
+    n_inner = [len(one.parent) - len(one.ids) for one in given]
+    first_point = np.concatenate([[0], np.cumsum(n_points)])
+    first_inner = len(place) + np.concatenate([[0], np.cumsum(n_inner)])
+    parent = np.full(int(first_inner[-1]), -1, dtype=np.int64)
+    root_of_piece = np.full(len(pieces), -1, dtype=np.int64)
+    for k, one in enumerate(given):
+        own = place[first_point[k] : first_point[k + 1]]
+        number = np.concatenate([own, np.arange(first_inner[k], first_inner[k + 1])])
+        is_root = one.parent < 0
+        parent[number[~is_root]] = number[one.parent[~is_root]]
+        root_of_piece[np.searchsorted(pieces, -1 - one.parent[is_root])] = number[is_root]
+    return parent, root_of_piece
+
+
+def _joined_graph(given: Sequence[Moved], ids: Ints, order: Ints, part: int) -> PartGraph:
+    point = np.repeat(np.arange(len(ids)), np.concatenate([one.n_edges for one in given]))
+    place = np.empty(len(ids), dtype=np.int64)
+    place[order] = np.arange(len(ids))
+    point = place[point]
+    target, owner, weight = (
+        np.concatenate([getattr(one, name) for one in given]) for name in ("target", "owner", "weight")
+    )
+    by_point = np.lexsort((target, point))
+    point, target, owner, weight = point[by_point], target[by_point], owner[by_point], weight[by_point]
+    is_inside = owner == part
+    sorted_ids = ids[order]
+    n = len(ids)
+    inside = sp.csr_array(
+        (weight[is_inside], (point[is_inside], np.searchsorted(sorted_ids, target[is_inside]))), shape=(n, n)
+    )
+    inside.sort_indices()
+    return PartGraph(
+        sorted_ids,
+        np.concatenate([one.cell for one in given])[order],
+        inside.indptr,
+        inside.indices,
+        inside.data,
+        point[~is_inside].astype(np.int32),
+        target[~is_inside],
+        owner[~is_inside],
+        weight[~is_inside],
+    )
+
+
+class FinalPart(NamedTuple):
+    """What the coordinator gets of a new part: the rows, a `PartTree` over them, and what heights are made of.
+
+    Attributes
+    ----------
+    roots : ndarray of int64
+        The subtrees that the part consists of; where they are several, the last node stands above them.
+    degrees : ndarray of float64
+        Sum of the similarities of each point.
+    n_edges : ndarray of int64, shape ()
+        Edges of all points, those within the part counted twice.
+    """
+
+    ids: Ints
+    parent: NDArray[np.int32]
+    cross: Floats
+    nodes: Ints
+    label: NDArray[np.int32]
+    roots: Ints
+    degrees: Floats
+    n_edges: Ints
+
+    @property
+    def found(self) -> PartTree:
+        """The tree with its pieces."""
+        return PartTree(self.parent, self.cross, self.nodes, self.label)
+
+
+def search_new_part(given: NewPart, largest_piece: int) -> FinalPart:
+    """Search each subtree of a new part."""
+    graph = given.graph
+    tree = Tree(given.parent, len(graph.ids))
+    engine = make_engine(GraphSimilarity(graph.csr), "dasgupta")
+    subtrees, leaves = [], []
+    for node in given.roots.tolist():
+        below, subtree = subtree_of(tree, node)
+        if len(below) > 2:
+            subtree = searched(engine.restrict(below), subtree)
+        subtrees.append(subtree)
+        leaves.append(below)
+    whole, roots = side_by_side(subtrees, leaves)
+    found = cut_to_pieces(whole, graph, largest_piece, roots)
+    degrees = np.bincount(
+        np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr)), graph.data, minlength=len(graph.ids)
+    ) + np.bincount(graph.out_point, graph.out_weight, minlength=len(graph.ids))
+    n_edges = np.array(len(graph.data) + len(graph.out_id))
+    return FinalPart(graph.ids, *found, roots, degrees, n_edges)
+
+
+def subtree_of(tree: Tree, node: int) -> tuple[Ints, Tree]:
+    """The leaves below a node, ascending, and the tree over them."""
+    if node < tree.n_leaves:
+        return np.array([node]), Tree([-1], 1)
+    return np.sort(tree.leaves(node)), tree.subtree(node)
+
+
+def side_by_side(subtrees: Sequence[Tree], leaves: Sequence[Ints]) -> tuple[Tree, Ints]:
+    """One tree with the subtrees below one node, or the only subtree; and the nodes of their roots."""
+    if len(subtrees) == 1:
+        return subtrees[0], np.array([subtrees[0].root])
+    star = Tree([len(subtrees)] * len(subtrees) + [-1], len(subtrees))
+    whole = graft(star, subtrees, leaves)
+    n = sum(tree.n_leaves for tree in subtrees)
+    last = n + np.cumsum([tree.n_internal for tree in subtrees]) - 1
+    roots = [
+        int(below[0]) if tree.n_internal == 0 else int(end)
+        for tree, below, end in zip(subtrees, leaves, last)
+    ]
+    return whole, np.array(roots)
