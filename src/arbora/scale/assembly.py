@@ -10,7 +10,7 @@ import numpy as np
 from arbora._base.types import Floats, Ints
 from arbora.scale.division import Bundles
 from arbora.scale.pieces import Heavy
-from arbora.scale.searches import FinalPart, heavy_engine, searched
+from arbora.scale.searches import FinalPart, heavy_engine, searched_pieces
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
 from arbora.tree.surgery import is_above, top_over, with_top
@@ -62,7 +62,7 @@ def searched_above(whole: Whole, heavy: Heavy, n_threads: int) -> Whole:
     """The tree with what lies above its pieces searched once more, and the sums there filled in."""
     engine = heavy_engine(heavy)
     start = top_over(whole.tree, whole.pieces)
-    found = searched(engine, start, n_threads)
+    found = searched_pieces(heavy, start, n_threads)
     if engine.costs(found).sum() >= engine.costs(start).sum():
         found = start
     is_lower = ~is_above(whole.tree, whole.pieces)[whole.tree.n_leaves :]

@@ -62,7 +62,7 @@ def build_on_dask(
     options: Options,
     progress: ProgressCallback = silent,
     *,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
     argument: str = "X",
 ) -> Built:
     """What `arbora.search.cluster.build` does, with the rows on a cluster."""
@@ -70,7 +70,7 @@ def build_on_dask(
     engine = client_for(X)
     X = checked_array(X, engine, argument=argument)
     heard = both(progress, Bar()) if options.verbose else progress
-    plan = Plan.of(X.shape[0], limits)
+    plan = Plan.of(X.shape[0], limits or LIMITS)
     if plan.is_one_part:
         return _in_one_task(X, options, engine, heard, argument)
     return _Run(X, options, engine, heard, plan, argument).build()
@@ -282,9 +282,10 @@ class _Run:
             given = [delayed(item)(moved[sender], part) for sender in senders]
             news.append(delayed(assemble)(given, part, delayed(over, traverse=False), pieces, roots))
         news = self.engine.persist(news)
+        sizes = self.plan.piece, self.plan.n_rows
         found = self.engine.persist(
             [
-                self.steps.task(f"second-{part}", FinalPart, search_new_part, new, self.plan.piece)
+                self.steps.task(f"second-{part}", FinalPart, search_new_part, new, *sizes)
                 for part, new in enumerate(news)
             ],
             stage,

@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 from arbora._base.types import AnyFloats, Bools, Floats, Ints
 from arbora.linkages import linkage
 from arbora.scale.plan import ROWS_AT_ONCE, Plan
-from arbora.search.scaling import Scaling
-from arbora.similarity._neighbors import kmeans_centers
 from arbora.similarity.features import directions
+from arbora.similarity.part_neighbors import kmeans_centers
+from arbora.similarity.scaling import Scaling
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import sum_to_root
 
@@ -50,12 +50,12 @@ class Coordinates(NamedTuple):
         if self.metric == "cosine":
             # a row of zeros has no direction: an axis of its own puts it at cosine 0 from every other row
             is_zero = np.logical_not(rows.any(axis=1, keepdims=True)).astype(rows.dtype)
-            return np.hstack([directions(rows), is_zero]).astype(np.float32)
+            return np.asarray(np.hstack([directions(rows), is_zero]), dtype=np.float32)
         own = np.frexp(np.abs(rows).max(axis=1, keepdims=True))[1]
         small = np.ldexp(rows.astype(np.float64), np.minimum(-self.exponent, _LARGEST_EXPONENT - own))
         placed = (small - self.shift) / self.unit
         placed *= _FARTHEST / np.maximum(np.abs(placed).max(axis=1, keepdims=True), _FARTHEST)
-        return placed.astype(np.float32)
+        return np.asarray(placed, dtype=np.float32)
 
 
 class Division(NamedTuple):
@@ -76,11 +76,6 @@ class Division(NamedTuple):
     n_parts: int
     places: int
     nearness: float
-
-    @property
-    def identity(self) -> tuple[Floats, Ints]:
-        """What a checkpoint compares."""
-        return self.centers.astype(np.float64), self.first_part
 
     def part_of(self, cell: Ints, row: Ints) -> Ints:
         """Part of rows of given cells; rows of a divided cell take turns."""
@@ -106,10 +101,9 @@ def divide(
     n_cells = min(plan.n_cells, len(sample))
     centers = kmeans_centers(sample, n_cells, seed, n_threads)
     nearest, _ = nearest_cells(sample, centers, 1)
-    expected = np.bincount(nearest[:, 0], minlength=n_cells) * (plan.n_rows / len(sample))
+    expected: Floats = np.bincount(nearest[:, 0], minlength=n_cells) * float(plan.n_rows / len(sample))
     tree = linkage(centers.astype(np.float64), "ward", kind="vectors")
-    bundle_of_node = bundled(tree, expected, plan.part)
-    bundle = bundle_of_node.label
+    bundle = bundled(tree, expected, plan.part).label
     n_bundles = int(bundle.max()) + 1
     # equal rows, or nearly equal ones, can fill a cell beyond the size of a part
     n_parts_of = np.maximum(1, np.ceil(expected / (2 * plan.part)).astype(np.int64))

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from arbora._base.types import Ints
 from arbora.scale.division import Sent
-from arbora.similarity._duplicates import Groups, group_equal_rows, link_groups
-from arbora.similarity._neighbors import NeighborIndex
-from arbora.similarity._weights import Weighting, join_directions, rows_of_neighbors
-from arbora.similarity.knn import measured
+from arbora.similarity.part_neighbors import join_directions, neighbor_edges
 
 
 class Directed(NamedTuple):
@@ -57,38 +53,10 @@ def find_neighbors(
     if n_own == 0:
         empty = np.empty(0, dtype=np.int64)
         return Directed(own_ids, cell, np.zeros(1, np.int64), empty, np.empty(0, np.float32), owner[:0])
-    with threadpool_limits(limits=1, user_api="blas"):
-        edges = _edges_of_own(rows, n_own, n_neighbors, metric, seed)
+    edges = neighbor_edges(rows, n_own, n_neighbors, metric, seed)
     return Directed(
         own_ids, cell, edges.indptr.astype(np.int64), ids[edges.indices], edges.data, owner[edges.indices]
     )
-
-
-def _edges_of_own(
-    rows: NDArray[np.float32], n_own: int, n_neighbors: int, metric: str, seed: int
-) -> sp.csr_array:
-    """Weighted edges of the first rows to all of them: csr[n_own, n_rows]."""
-    groups = group_equal_rows(rows)
-    n_wanted = int(groups.group[:n_own].max()) + 1
-    n_found = min(n_neighbors, len(groups.first) - 1)
-    different = rows[groups.first] if groups.has_duplicates else rows
-    index = NeighborIndex(different, centered=False, seed=seed, n_threads=1)
-    near, distance = index.neighbors(n_found, 1, n_wanted=n_wanted)
-    distance = measured(distance, metric)
-    weight = Weighting("fuzzy", distance).of_own(distance)
-    if not groups.has_duplicates:
-        return rows_of_neighbors(near, weight, len(rows))
-    return _edges_of_groups(groups, near, weight, n_own, n_neighbors)
-
-
-def _edges_of_groups(groups: Groups, near: Ints, weight: Any, n_own: int, n_neighbors: int) -> sp.csr_array:
-    """The edges of own points, given those of the groups that own points are in; others have none."""
-    n_others = len(groups.first) - len(near)
-    all_near = np.concatenate([near, np.zeros((n_others, near.shape[1]), dtype=near.dtype)])
-    all_weight = np.concatenate([weight, np.zeros((n_others, near.shape[1]), dtype=weight.dtype)])
-    edges = sp.csr_array(link_groups(groups, all_near, all_weight, n_neighbors)[:n_own])
-    edges.sort_indices()
-    return edges
 
 
 class PartGraph(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from arbora.linkages import linkage
 from arbora.linkages.graph import heavy_linkage
 from arbora.scale.neighbors import PartGraph
 from arbora.scale.pieces import Heavy, PartTree, cut_to_pieces
-from arbora.search.engines import GraphEngine, make_engine
+from arbora.search.engines import Engine, GraphEngine, make_engine
 from arbora.search.multilevel import LEVELS
 from arbora.search.perturb import Search
 from arbora.search.run import Run
@@ -22,8 +23,9 @@ from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
 from arbora.tree.surgery import graft, is_above
 
-# Sweeps over a tree small enough to be searched as one: until no move helps; over a larger one, as in memory.
-_MAX_SWEEPS, _SWEEPS_OF_LARGE = 100, 1
+# Sweeps until no move helps; and those of `arbora.cluster` on so many rows that they are searched by levels.
+_MAX_SWEEPS, _SWEEPS_OF_LARGE, _SWEEPS_OF_PIECES = 100, 1, 3
+_BY_LEVELS = replace(LEVELS, large=1)
 
 
 def first_tree(graph: PartGraph, largest_piece: int) -> PartTree:
@@ -31,11 +33,21 @@ def first_tree(graph: PartGraph, largest_piece: int) -> PartTree:
     return cut_to_pieces(linkage(GraphSimilarity(graph.csr), "average"), graph, largest_piece)
 
 
-def searched(engine: GraphEngine, tree: Tree, n_threads: int = 1) -> Tree:
-    """A tree improved as `arbora.cluster` improves trees of its size in memory."""
-    sweeps = _MAX_SWEEPS if tree.n_leaves < LEVELS.large else _SWEEPS_OF_LARGE
+def searched(
+    engine: Engine, tree: Tree, n_rows: int, *, n_threads: int = 1, sweeps: int = _SWEEPS_OF_LARGE
+) -> Tree:
+    """A tree improved with the effort that `arbora.cluster` makes for so many rows in memory."""
     rng = np.random.default_rng(0)
-    return Search(engine, Run(), rng, max_sweeps=sweeps, n_threads=n_threads).improve(tree)
+    if n_rows < LEVELS.large:
+        return Search(engine, Run(), rng, max_sweeps=_MAX_SWEEPS, n_threads=n_threads).improve(tree)
+    search = Search(engine, Run(), rng, max_sweeps=sweeps, n_threads=n_threads, levels=_BY_LEVELS)
+    return search.improve(tree)
+
+
+def searched_pieces(heavy: Heavy, start: Tree, n_threads: int) -> Tree:
+    """A tree of pieces improved."""
+    n_rows = int(heavy.sizes.sum())
+    return searched(heavy_engine(heavy), start, n_rows, n_threads=n_threads, sweeps=_SWEEPS_OF_PIECES)
 
 
 def heavy_engine(heavy: Heavy) -> GraphEngine:
@@ -46,7 +58,7 @@ def heavy_engine(heavy: Heavy) -> GraphEngine:
 def tree_of_pieces(heavy: Heavy, n_threads: int) -> tuple[Tree, Tree]:
     """Average linkage of all pieces, and the tree that a search makes of it."""
     start = heavy_linkage(heavy.graph, heavy.sizes)
-    return start, searched(heavy_engine(heavy), start, n_threads)
+    return start, searched_pieces(heavy, start, n_threads)
 
 
 # ---- new parts -----------------------------------------------------------------------------------------------
@@ -243,8 +255,8 @@ class FinalPart(NamedTuple):
         return PartTree(self.parent, self.cross, self.nodes, self.label)
 
 
-def search_new_part(given: NewPart, largest_piece: int) -> FinalPart:
-    """Search each subtree of a new part."""
+def search_new_part(given: NewPart, largest_piece: int, n_rows: int) -> FinalPart:
+    """Search each subtree of a new part; `n_rows` are those of all parts."""
     graph = given.graph
     tree = Tree(given.parent, len(graph.ids))
     engine = make_engine(GraphSimilarity(graph.csr), "dasgupta")
@@ -252,7 +264,7 @@ def search_new_part(given: NewPart, largest_piece: int) -> FinalPart:
     for node in given.roots.tolist():
         below, subtree = subtree_of(tree, node)
         if len(below) > 2:
-            subtree = searched(engine.restrict(below), subtree)
+            subtree = searched(engine.restrict(below), subtree, n_rows)
         subtrees.append(subtree)
         leaves.append(below)
     whole, roots = side_by_side(subtrees, leaves)
@@ -261,7 +273,7 @@ def search_new_part(given: NewPart, largest_piece: int) -> FinalPart:
         np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr)), graph.data, minlength=len(graph.ids)
     ) + np.bincount(graph.out_point, graph.out_weight, minlength=len(graph.ids))
     n_edges = np.array(len(graph.data) + len(graph.out_id))
-    return FinalPart(graph.ids, *found, roots, degrees, n_edges)
+    return FinalPart(graph.ids, found.parent, found.cross, found.nodes, found.label, roots, degrees, n_edges)
 
 
 def subtree_of(tree: Tree, node: int) -> tuple[Ints, Tree]:

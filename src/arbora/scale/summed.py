@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from arbora._base.types import AnyFloats, Floats, Ints
@@ -75,20 +74,14 @@ class DistributedGraph(Similarity):
         """Refused: nobody holds the edges any longer."""
         raise TooLargeError(_words("Single similarities"))
 
-    def of_sample(self, tree: Tree) -> tuple[Tree, KnnSimilarity]:
-        """The tree over the sampled rows, and their own graph: what new points are compared with."""
-        return tree.restrict(self.sampled), self._sample_graph
+    def for_new_points(self, tree: Tree) -> tuple[Tree, Similarity, Ints | None]:
+        """The tree over the sampled rows, their own graph, and which rows they are."""
+        return tree.restrict(self.sampled), self._sample_graph, self.sampled
 
     @cached_property
     def _sample_graph(self) -> KnnSimilarity:
         metric: Any = self.metric
         return knn(self._sample, self.n_neighbors, metric, random_state=0)
-
-    def query(self, X: Any, *, n_jobs: int | None = None) -> sp.csr_array:
-        """Similarity of new points to the sampled rows, as columns of all rows."""
-        near = self._sample_graph.query(X, n_jobs=n_jobs)
-        shape = (near.shape[0], self.n_points)
-        return sp.csr_array((near.data, self.sampled[near.indices], near.indptr), shape=shape)
 
     def identity(self) -> dict[str, Any]:
         """What decides the similarity, for `identity_of`."""

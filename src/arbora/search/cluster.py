@@ -8,10 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 
+from arbora._base.distributed import is_dask
 from arbora._base.params import check_choice, check_seconds, check_switch, check_whole
 from arbora._base.progress import Bar, ProgressCallback, Stage, both, check_progress, silent
 from arbora._base.random import with_words_for_seed
@@ -70,10 +72,12 @@ def cluster(
 
     Parameters
     ----------
-    data : array-like of shape (n, d), frame, sparse matrix, networkx graph, tuple (rows, cols[, weights]) or similarity
+    data : array-like of shape (n, d), frame, sparse matrix, networkx graph, tuple (rows, cols[, weights]), similarity \
+            or Dask array
         Rows are points. A square symmetric sparse matrix, a networkx graph or a tuple is a graph. A square
         symmetric array is refused: pass ``arbora.similarity.dense(W)``. The index of a pandas frame and the nodes
         of a networkx graph become the names of the leaves.
+        The rows of a Dask array stay on its cluster: see the guide, "From a laptop to a cluster".
     metric : {"auto", "cosine", "euclidean", "precomputed"}
         How vectors are compared. "auto" sees what suits them (`arbora.similarity.scaling`): the cosine for embeddings,
         pixels and sparse rows, distances for tables and principal components. "precomputed" where `data` are
@@ -137,10 +141,15 @@ def cluster(
     )
     options.check()
     heard = check_progress(progress)
-    built = build(read_input(data, similarity, directed, metric=metric), options, heard)
+    if is_dask(data):
+        # the package that can stands above this one
+        built = import_module("arbora.scale").build_on_dask(data, options, heard, argument="data")
+    else:
+        built = build(read_input(data, similarity, directed, metric=metric), options, heard)
     if verbose:
         print(built.report, file=sys.stderr)
-    return built.tree
+    tree: Tree = built.tree
+    return tree
 
 
 @dataclass(frozen=True)

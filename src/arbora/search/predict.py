@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from arbora._base.arrays import as_vectors
 from arbora._base.threads import count_threads, share_out
 from arbora._base.types import Bools, Floats, Ints
 from arbora.search import _feature_kernels as feature_kernels
@@ -18,6 +19,7 @@ from arbora.search._state import DASGUPTA, make_state
 from arbora.search.engines import SAFE_WEIGHTS, comparable_features
 from arbora.similarity import FeatureSimilarity, Similarity
 from arbora.similarity.protocol import check_covers
+from arbora.similarity.scaling import Scaling
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import max_to_root
 
@@ -98,6 +100,22 @@ def predict(
     new = _NewPoints.read(similarity, X, n_jobs)
     node = new.best_nodes(tree, count_threads(n_jobs))
     return node if clusters is None else new.labels(tree, node, clusters)
+
+
+@dataclass(frozen=True)
+class LabelsOfRows:
+    """Clusters of new rows, as a function that can be sent to another machine; attributes as in `predict`."""
+
+    tree: Tree
+    similarity: Similarity
+    labels: Ints
+    scaling: Scaling | None
+
+    def __call__(self, rows: Any) -> Ints:
+        """The cluster of each row."""
+        new = as_vectors(rows, dtype=None)
+        scaled = new if self.scaling is None else self.scaling.apply(new)
+        return predict(self.tree, self.similarity, scaled, labels=self.labels, n_jobs=1)
 
 
 def place(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from arbora._base.arrays import row_names
+from arbora._base.distributed import is_dask, map_row_blocks
 from arbora._base.params import check_n_clusters
 from arbora._base.progress import ProgressCallback
 from arbora._base.training import FitStages, with_callbacks
@@ -30,7 +33,7 @@ from arbora.search.inputs import (
     read_input,
 )
 from arbora.search.model_file import read_model, write_model
-from arbora.search.predict import Placement, place, predict
+from arbora.search.predict import LabelsOfRows, Placement, place, predict
 from arbora.search.refine import refine
 from arbora.search.report import ClusterReport
 from arbora.similarity import Similarity
@@ -136,6 +139,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     tree_: Tree
     labels_: Ints
+    n_features_in_: int
     similarity_: Similarity
     report_: ClusterReport
     _fitted_on: str
@@ -148,11 +152,13 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), frame, sparse matrix, graph, tuple of edges or similarity
+        X : array-like of shape (n, d), frame, sparse matrix, graph, tuple of edges, similarity or Dask array
             As for `arbora.cluster`.
         y : ignored
         """
         options = self._options()
+        if is_dask(X):
+            return self._fit_dask(X, options)
         given = read_input(X, self.similarity, self.directed, metric=self.metric, argument="X")
         self._note_features(X, given)
         self._fitted_on = given.kind
@@ -182,6 +188,10 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """
         if not hasattr(self, "tree_"):
             return self.fit(X)
+        if is_dask(X):
+            raise TypeError(
+                "partial_fit takes rows in memory, and X is a Dask array. Fit all rows at once with fit."
+            )
         options = self._options()
         rows, names = self._new_rows(X), row_names(X)
         built = Built(self.tree_, self.similarity_, self.report_, self.metric_, self._scaling)
@@ -195,17 +205,23 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
         """Cluster of new points: that of their best place in the tree, which stays as it is.
 
+        After a fit on a Dask array of many parts, new points are compared with the rows that the fit had sampled.
+
         Parameters
         ----------
-        X : array-like or sparse matrix
+        X : array-like, sparse matrix or Dask array
             Vectors like those of `fit`. After a fit on a graph, on similarities or on distances, similarities or
-            distances to the points of the tree instead: shape (m, n_points), one row per new point.
+            distances to the points of the tree instead: shape (m, n_points), one row per new point. For a Dask array
+            the clusters are a Dask array too, which is computed block by block when it is asked for.
         n_clusters : int, optional
             Another number of clusters than that of the model.
         """
         check_is_fitted(self)
-        labels = self._labels_at(n_clusters)
-        return predict(self.tree_, self.similarity_, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
+        tree, similarity, labels = self._compared_with(n_clusters)
+        if is_dask(X):
+            find = LabelsOfRows(tree, similarity, labels, self._scaling)
+            return cast("Ints", map_row_blocks(find, X, np.int64, n_features=self.n_features_in_))
+        return predict(tree, similarity, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
 
     def place(self, X: Any, n_clusters: int | None = None) -> Placement:
         """Where new points belong: node, cluster, how sure that is, and how much they look like outliers.
@@ -230,13 +246,14 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         (np.True_, np.float64(1.0))
         """
         check_is_fitted(self)
-        labels = self._labels_at(n_clusters)
-        return place(self.tree_, self.similarity_, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
+        tree, similarity, labels = self._compared_with(n_clusters)
+        return place(tree, similarity, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> Floats:
         """How ordinary new points are, from 0 (an outlier) to 1: the complement of the outlier score of `place`."""
         check_is_fitted(self)
-        found = place(self.tree_, self.similarity_, self._new_rows(X), n_jobs=self.n_jobs)
+        tree, similarity, _ = self._compared_with(None)
+        found = place(tree, similarity, self._new_rows(X), n_jobs=self.n_jobs)
         return 1.0 - found.outlier_score
 
     def refine(
@@ -326,6 +343,23 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             built = build(given, options, progress)
         return self._with_built(built if scaling is None else built._replace(scaling=scaling))
 
+    def _fit_dask(self, X: Any, options: Options) -> TreeClustering:
+        """Build on a cluster; the package that can stands above this one."""
+        build_on_dask = import_module("arbora.scale").build_on_dask
+        with FitStages(self) as progress:
+            built = build_on_dask(X, options, progress)
+        check_n_clusters(self.n_clusters, built.tree.n_leaves)
+        self._forget_features()
+        self.n_features_in_ = int(X.shape[1])
+        self._fitted_on = "vectors"
+        return self._with_built(built)
+
+    def _compared_with(self, n_clusters: int | None) -> tuple[Tree, Similarity, Ints]:
+        """What new points are compared with: a tree, the similarity of its leaves, and their clusters."""
+        labels = self._labels_at(n_clusters)
+        tree, similarity, leaves = self.similarity_.for_new_points(self.tree_)
+        return tree, similarity, labels if leaves is None else labels[leaves]
+
     def _labels_at(self, n_clusters: int | None) -> Ints:
         """Clusters of the points: those of the fit, or as many as asked for."""
         if n_clusters is None:
@@ -356,11 +390,14 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _note_features(self, X: Any, given: Input) -> None:
         """Set `n_features_in_` and `feature_names_in_` where there are features; forget those of an earlier fit."""
+        self._forget_features()
+        if given.kind == "vectors":
+            validate_data(self, _with_column_names(X, given.values), skip_check_array=True)
+
+    def _forget_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 delattr(self, name)
-        if given.kind == "vectors":
-            validate_data(self, _with_column_names(X, given.values), skip_check_array=True)
 
     def _new_rows(self, X: Any) -> Any:
         rows = new_rows(X)

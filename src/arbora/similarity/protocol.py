@@ -240,6 +240,13 @@ class Similarity(ABC):
             f"{type(self).__name__} has no features. Use query(X), which every similarity offers."
         )
 
+    def for_new_points(self, tree: Tree) -> tuple[Tree, Similarity, Ints | None]:
+        """What new points are compared with: a tree, the similarity of its leaves, and which leaves of `tree` they are.
+
+        All of them (None), except where the similarities of all points are on no single machine.
+        """
+        return tree, self, None
+
     def vectors(self) -> Any:
         """Vectors of the points, up to shift and scale, where they were compared as vectors; else None."""
         return None

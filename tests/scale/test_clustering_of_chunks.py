@@ -1,0 +1,223 @@
+"""`cluster` on a Dask array: the tree does not depend on chunks, is as good as in memory, and bad input is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scale_worlds import SMALL_PARTS, grouped_rows, same_tree
+
+import arbora as ab
+from arbora.scale import build_on_dask
+from arbora.search.cluster import Options, build
+from arbora.search.heights import with_heights
+from arbora.search.inputs import read_input
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+N = 4000
+ROWS, LABELS = grouped_rows(N)
+OPTIONS = Options(random_state=0, n_jobs=1, metric="euclidean")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _in_threads():
+    with dask.config.set(scheduler="threads"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def built():
+    return build_on_dask(da.from_array(ROWS, chunks=(1000, -1)), OPTIONS, limits=SMALL_PARTS)
+
+
+@pytest.fixture(scope="module")
+def in_memory():
+    return build(read_input(ROWS), OPTIONS)
+
+
+def test_the_tree_covers_all_rows_and_is_binary_with_heights_that_grow(built):
+    tree = built.tree
+    assert tree.n_leaves == N
+    assert tree.is_binary
+    assert (np.diff(tree.height[[0, tree.parent[0], tree.root]]) >= 0).all()
+    assert (tree.height[:-1] <= tree.height[tree.parent[:-1]]).all()
+
+
+def test_the_tree_is_as_good_as_in_memory(built, in_memory):
+    cost, best = (
+        ab.metrics.dasgupta_cost(b.tree, in_memory.similarity, normalize=True) for b in (built, in_memory)
+    )
+    assert cost < 1.02 * best
+    for level in range(2):
+        purity, best = (ab.metrics.dendrogram_purity(b.tree, LABELS[:, level]) for b in (built, in_memory))
+        assert purity > best - 0.02
+
+
+def test_sums_over_parts_are_the_sums_of_the_whole_graph(built, in_memory):
+    """Where the parts found the same graph, heights and cost are those that one machine computes."""
+    exact = in_memory.similarity
+    assert abs(built.similarity.n_edges - exact.n_edges) < 0.02 * exact.n_edges
+    assert np.isclose(built.similarity.degrees.sum(), exact.degrees.sum(), rtol=0.01)
+    here = with_heights(built.tree, exact)
+    assert np.corrcoef(here.height, built.tree.height)[0, 1] > 0.99
+    cost = ab.metrics.dasgupta_cost(built.tree, exact, normalize=True)
+    assert np.isclose(built.report.cost_after, cost, rtol=0.02)
+    assert built.report.cost_after < built.report.cost_before
+
+
+@pytest.mark.parametrize("chunks", [333, (2500, 1500)])
+def test_other_chunks_give_the_same_tree_bit_for_bit(built, chunks):
+    X = da.from_array(ROWS, chunks=(chunks, -1))
+    again = build_on_dask(X, OPTIONS, limits=SMALL_PARTS)
+    assert same_tree(again.tree, built.tree)
+
+
+def test_another_seed_gives_another_tree(built):
+    other = build_on_dask(
+        da.from_array(ROWS, chunks=(1000, -1)),
+        dataclasses.replace(OPTIONS, random_state=1),
+        limits=SMALL_PARTS,
+    )
+    assert not same_tree(other.tree, built.tree)
+
+
+def test_rows_that_fit_one_part_give_the_tree_of_memory():
+    X = da.from_array(ROWS[:500], chunks=(200, -1))
+    assert same_tree(ab.cluster(X, random_state=3), ab.cluster(ROWS[:500], random_state=3))
+
+
+def test_equal_rows_and_rows_of_zeros_are_clustered():
+    rows = np.concatenate(
+        [np.repeat(ROWS[:20], 60, axis=0), np.zeros((50, ROWS.shape[1]), np.float32), ROWS[:1500]]
+    )
+    for metric in ("cosine", "euclidean"):
+        options = dataclasses.replace(OPTIONS, metric=metric)
+        built = build_on_dask(da.from_array(rows, chunks=(400, -1)), options, limits=SMALL_PARTS)
+        assert built.tree.n_leaves == len(rows)
+        assert np.isfinite(built.tree.height).all()
+
+
+def test_rows_of_one_value_fill_several_parts():
+    rows = np.ones((3000, 3), dtype=np.float32)
+    rows[0] = 2
+    built = build_on_dask(da.from_array(rows, chunks=(1000, -1)), OPTIONS, limits=SMALL_PARTS)
+    assert built.tree.n_leaves == 3000
+
+
+def test_a_graph_that_falls_apart_is_joined_by_the_distances_of_its_parts():
+    rng = np.random.default_rng(0)
+    where = np.array([0.0, 1.0, 100.0, 101.0])
+    leaf = rng.integers(4, size=2400)
+    rows = np.column_stack([1000 * where[leaf], np.zeros(2400)]) + rng.normal(size=(2400, 2))
+    built = build_on_dask(da.from_array(rows, chunks=(500, -1)), OPTIONS, limits=SMALL_PARTS)
+    assert built.report.n_components >= 4
+    assert ab.metrics.dendrogram_purity(built.tree, leaf) == 1
+    assert ab.metrics.dendrogram_purity(built.tree, leaf // 2) == 1
+
+
+def test_metric_and_scale_are_chosen_as_in_memory():
+    rows = ROWS.astype(np.float64) * [1, 1000, 1, 1, 1, 1]
+    built = build_on_dask(da.from_array(rows, chunks=(900, -1)), Options(random_state=0), limits=SMALL_PARTS)
+    assert built.metric == "euclidean"
+    assert built.scaling.kind == "standard"
+    assert ab.metrics.dendrogram_purity(built.tree, LABELS[:, 0]) > 0.95
+
+
+def test_an_estimator_fits_and_predicts_lazily_block_by_block(monkeypatch, tmp_path):
+    monkeypatch.setattr("arbora.scale.build.LIMITS", SMALL_PARTS)
+    X = da.from_array(ROWS, chunks=(1000, -1))
+    model = ab.TreeClustering(5, metric="euclidean", random_state=0).fit(X)
+    assert model.n_features_in_ == 6
+    assert ab.metrics.dendrogram_purity(model.tree_, LABELS[:, 0]) > 0.95
+    new, _ = grouped_rows(300, seed=0)
+    found = model.predict(da.from_array(new, chunks=(100, -1)))
+    assert isinstance(found, da.Array)
+    assert found.chunks == ((100, 100, 100),)
+    assert np.array_equal(found.compute(), model.predict(new))
+    assert np.mean(model.predict(ROWS) == model.labels_) > 0.98
+    assert len(set(model.predict(X, n_clusters=3).compute())) == 3
+    assert model.place(new[:10]).confidence.min() > 0
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :4])
+    with pytest.raises(MemoryError, match="fit into memory"):
+        model.refine()
+    with pytest.raises(TypeError, match="cannot grow"):
+        model.partial_fit(new)
+    with pytest.raises(TypeError, match="in memory"):
+        model.partial_fit(X)
+    with pytest.raises(TypeError, match="cannot be saved"):
+        model.save(tmp_path / "model.npz")
+
+
+def test_a_model_fitted_in_memory_predicts_dask_arrays():
+    model = ab.TreeClustering(5, random_state=0).fit(ROWS[:600])
+    lazily = model.predict(da.from_array(ROWS[600:900], chunks=(70, -1)))
+    assert np.array_equal(lazily.compute(), model.predict(ROWS[600:900]))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metric": "precomputed"}, "precomputed"),
+        ({"similarity": "cosine"}, "all pairs"),
+        ({"directed": "sum"}, "directed"),
+        ({"n_perturbations": 3}, "n_perturbations"),
+        ({"max_seconds": 1}, "max_seconds"),
+    ],
+)
+def test_what_needs_one_machine_is_refused_in_words(options, words):
+    with pytest.raises(ValueError, match=words):
+        ab.cluster(da.from_array(ROWS, chunks=(1000, -1)), **options)
+
+
+def test_bad_rows_are_refused_before_the_work_begins():
+    bad = ROWS.copy()
+    bad[-1, 2] = np.nan
+    for limits in (SMALL_PARTS, dataclasses.replace(SMALL_PARTS, part=10_000)):
+        with pytest.raises(ValueError, match=f"first in row {N - 1}"):
+            build_on_dask(da.from_array(bad, chunks=(1500, -1)), OPTIONS, limits=limits)
+    with pytest.raises(ValueError, match="rechunk"):
+        ab.cluster(da.from_array(ROWS, chunks=(1000, 3)))
+    with pytest.raises(ValueError, match="real numbers"):
+        ab.cluster(da.from_array(ROWS.astype(str), chunks=(1000, -1)))
+
+
+def test_unknown_sizes_and_empty_chunks_are_no_problem(built):
+    X = da.from_array(ROWS, chunks=(1000, -1))
+    kept = da.concatenate([X[X[:, 0] > 1e9], X[X[:, 0] < 1e9]])
+    again = build_on_dask(kept, OPTIONS, limits=SMALL_PARTS)
+    assert same_tree(again.tree, built.tree)
+
+
+def test_progress_names_the_stages_in_order():
+    heard = []
+    build_on_dask(
+        da.from_array(ROWS, chunks=(1000, -1)), OPTIONS, lambda *said: heard.append(said), limits=SMALL_PARTS
+    )
+    stages = list(dict.fromkeys(stage for stage, _, _ in heard))
+    assert stages == ["check", "neighbors", "parts", "top", "search", "top again", "heights"]
+    for stage in stages:
+        shares = [done for name, done, _ in heard if name == stage]
+        assert shares == sorted(shares)
+        assert (shares[0], shares[-1]) == (0, 1)
+
+
+def test_a_checkpoint_goes_on_where_it_stopped_and_refuses_other_data(built, tmp_path, monkeypatch):
+    X = da.from_array(ROWS, chunks=(1000, -1))
+    options = dataclasses.replace(OPTIONS, checkpoint=tmp_path / "kept")
+    assert same_tree(build_on_dask(X, options, limits=SMALL_PARTS).tree, built.tree)
+    (tmp_path / "kept" / "second-1.npz").unlink()
+
+    def fails(*arguments):
+        raise AssertionError("computed again")
+
+    for name in ("find_neighbors", "first_tree"):
+        monkeypatch.setattr(f"arbora.scale.build.{name}", fails)
+    assert same_tree(build_on_dask(X, options, limits=SMALL_PARTS).tree, built.tree)
+    with pytest.raises(ValueError, match="other work"):
+        build_on_dask(da.from_array(ROWS + 1, chunks=(1000, -1)), options, limits=SMALL_PARTS)
+    with pytest.raises(ValueError, match="other work"):
+        build_on_dask(X, dataclasses.replace(options, n_neighbors=5), limits=SMALL_PARTS)
