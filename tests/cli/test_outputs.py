@@ -170,6 +170,38 @@ def test_clusters_go_into_the_obs_of_cells(tmp_path):
         assert len(set(groups)) == k
 
 
+def test_a_fit_of_cells_goes_into_a_copy_of_them(tmp_path):
+    anndata, pandas = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(40, 5)) + 6 * (np.arange(40) % 4)[:, None]
+    obs = pandas.DataFrame(index=[f"c{k}" for k in range(40)])
+    anndata.AnnData(values, obs=obs).write_h5ad(tmp_path / "cells.h5ad")
+    run("fit", tmp_path / "cells.h5ad", "--out", tmp_path / "new.h5ad", "--metric", "euclidean")
+    run("fit", tmp_path / "cells.h5ad", "--out", tmp_path / "t.npz", "--metric", "euclidean")
+    cells, tree = anndata.read_h5ad(tmp_path / "new.h5ad"), Tree.load(tmp_path / "t.npz")
+    found = cells.uns["arbora_tree"]
+    assert Tree(found["parent"], int(found["n_leaves"])).same_topology(tree.replace(name=None))
+    for level in found["levels"]:
+        assert (
+            cells.obs[f"arbora_cluster_{level}"].astype(int).tolist()
+            == tree.cut(n_clusters=int(level)).tolist()
+        )
+    table = tmp_path / "x.csv"
+    table.write_text("a,b\n1,2\n3,5\n")
+    assert "h5ad" in run("fit", table, "--out", tmp_path / "x.h5ad", code=USAGE).err
+
+
+def test_the_page_of_a_tree_too_large_for_one_file_shows_its_upper_part(files, tmp_path, monkeypatch):
+    from arbora.cli import pages
+    from arbora.view import page
+
+    monkeypatch.setattr(page, "MOST_LEAVES_IN_PAGE", 100)
+    monkeypatch.setattr(pages, "GROUPS_IN_PAGE", 10)
+    done = run("show", files / "t.npz", "--html", tmp_path / "p.html")
+    assert "shows the upper 10 groups of 150 leaves" in done.err
+    assert (tmp_path / "p.html").stat().st_size > 10_000
+
+
 def test_taxonomy_has_the_numbers_of_groups_asked_for(files, tmp_path):
     done = json.loads(
         run("taxonomy", files / "t.npz", "-k", "3,7", "--out", tmp_path / "x.npz", "--json").out
@@ -187,6 +219,9 @@ def test_predict_puts_known_points_into_their_own_cluster(files, tmp_path):
     )  # fmt: skip
     expected = Tree.load(files / "t.npz").cut(n_clusters=3)
     assert np.mean(np.array(found["labels"]) == expected) > 0.9
+    for score in ("confidence", "outlier_score"):
+        assert all(0 <= value <= 1 for value in found[score])
+    assert np.mean(found["confidence"]) > 0.8
     assert found["names"][0] == "f0"
 
 
@@ -259,7 +294,7 @@ def test_a_saved_model_predicts_without_its_data(files, tmp_path):
         tmp_path / "c.csv",
     )
     assert "wrote" in done.out
-    clusters = [int(line.rsplit(",", 1)[1]) for line in (tmp_path / "c.csv").read_text().splitlines()[1:]]
+    clusters = [int(line.split(",")[2]) for line in (tmp_path / "c.csv").read_text().splitlines()[1:]]
     assert np.mean(np.array(clusters) == Tree.load(tmp_path / "t.npz").cut(n_clusters=3)) > 0.9
     assert (
         "--data"

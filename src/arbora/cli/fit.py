@@ -22,7 +22,7 @@ from arbora.cli.methods import (
     read_settings,
     scales_itself,
 )
-from arbora.cli.pages import check_page, page_content, tree_facts, write_page
+from arbora.cli.pages import page_content, tree_facts, write_page
 from arbora.cli.plot import check_picture, classes_of, picture_bytes
 from arbora.cli.score import class_scores, print_scores
 from arbora.cli.writing import check_writable, notes_on, tree_format, write_bytes, write_json, write_tree
@@ -53,6 +53,11 @@ class Outputs:
     report: Path | None = None
     picture: Path | None = None
     model: Path | None = None
+
+    @property
+    def writes_cells(self) -> bool:
+        """Whether the tree goes into a copy of the cells."""
+        return self.out is not None and self.out.suffix.lower() == ".h5ad"
 
     def check(self) -> None:
         """Find out before the fit what could not be written after it."""
@@ -88,22 +93,23 @@ def run_fit(task: FitTask, outputs: Outputs, reading: Reading, running: Running,
 
         run_scanpy(task, settings, outputs, reading, running, console)
         return
-    if outputs.out is not None:
+    if outputs.writes_cells:
+        if Path(task.source).suffix.lower() != ".h5ad" or task.method == "l2h":
+            raise WrongOption("--out x.h5ad needs the cells of an h5ad file.")
+    elif outputs.out is not None:
         tree_format(str(outputs.out))
     _check_options(task, outputs)
     data, comparing = _read(task, reading, console)
     metric = chosen_metric(task.method, task.metric, data.kind)
     run = Run(data, task.method, metric, running, console, settings, task.checkpoint, comparing)
     check_data(run)
-    if outputs.html is not None and task.method != "l2h":
-        check_page(data.n_points)
     run.open_checkpoint(refine=task.refine)
     fitted = fit_tree(run, refine=task.refine, keep_model=outputs.model is not None)
     with console.stage("score"):
         scores = _scores(run, fitted.tree)
     facts = _facts(run, fitted, scores, outputs)
     with console.stage("write"):
-        _write(fitted, data, outputs)
+        _write(fitted, run, outputs)
     facts["seconds"] = dict(console.seconds)
     if outputs.report is not None:
         write_json(outputs.report, facts)
@@ -235,17 +241,24 @@ def _facts(run: Run, fitted: Fitted, scores: dict[str, float], outputs: Outputs)
         "tree": tree_facts(fitted.tree),
         "cost": fitted.cost,
         "scores": scores,
-        "notes": [] if outputs.out is None else notes_on(fitted.tree, tree_format(str(outputs.out))),
+        "notes": _notes(fitted.tree, outputs),
         "written": outputs.written(),
     }
 
 
-def _write(fitted: Fitted, data: Dataset, outputs: Outputs) -> None:
-    tree = fitted.tree
+def _notes(tree: Tree, outputs: Outputs) -> list[str]:
+    if outputs.out is None or outputs.writes_cells:
+        return []
+    return notes_on(tree, tree_format(str(outputs.out)))
+
+
+def _write(fitted: Fitted, run: Run, outputs: Outputs) -> None:
+    tree, data = fitted.tree, run.data
     if outputs.html is not None:
         write_page(
             tree,
             outputs.html,
+            run.console,
             title=f"{Path(data.source).name}: {tree.n_leaves:,} leaves",
             **page_content(tree, data),
         )
@@ -254,7 +267,11 @@ def _write(fitted: Fitted, data: Dataset, outputs: Outputs) -> None:
         write_bytes(outputs.picture, picture_bytes(tree, outputs.picture, classes=classes))
     if outputs.model is not None:
         fitted.model.save(outputs.model)
-    if outputs.out is not None:
+    if outputs.writes_cells:
+        from arbora.cli.single_cell import write_cell_tree
+
+        write_cell_tree(tree, run, outputs)
+    elif outputs.out is not None:
         write_tree(tree, str(outputs.out))
 
 

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from arbora.cli._exit import Unusable
+from arbora.cli._console import Console
 from arbora.cli.writing import writing
 from arbora.reading import Dataset
 from arbora.tree import Tree
 
 # Columns up to which exemplars and a scatter plot are computed in the page.
 _MOST_FEATURES = 2048
+# Groups that stand for the leaves in the page of a tree too large for one file.
+GROUPS_IN_PAGE = 2000
 
 
 def tree_facts(tree: Tree) -> dict[str, Any]:
@@ -55,20 +57,16 @@ def page_content(tree: Tree, data: Dataset | None) -> dict[str, Any]:
     return content
 
 
-def check_page(n_leaves: int) -> None:
-    """Refuse a page that would be too large, before the fit."""
+def write_page(tree: Tree, path: Path, console: Console, **content: Any) -> None:
+    """Write the explorer page; that of a tree too large for one file shows its upper part, and says so."""
+    from arbora.view import to_html
     from arbora.view.page import MOST_LEAVES_IN_PAGE
 
-    if n_leaves > MOST_LEAVES_IN_PAGE:
-        raise Unusable(
-            f"A page holds at most {MOST_LEAVES_IN_PAGE:,} leaves, the data has {n_leaves:,} points. "
-            "Write the tree with --out and open it with: arbora show TREE"
+    if tree.n_leaves > MOST_LEAVES_IN_PAGE:
+        content["max_leaves"] = GROUPS_IN_PAGE
+        console.note(
+            f"{path} shows the upper {GROUPS_IN_PAGE:,} groups of {tree.n_leaves:,} leaves, with their counts; "
+            "arbora show opens a tree of any size whole"
         )
-
-
-def write_page(tree: Tree, path: Path, **content: Any) -> None:
-    """Write the explorer page."""
-    from arbora.view import to_html
-
     with writing(path):
         to_html(tree, path, **content)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption
@@ -19,6 +18,9 @@ from arbora.cli.tables_out import check_table, print_table, write_table
 from arbora.cli.writing import check_writable
 from arbora.errors import FormatError
 from arbora.reading import Dataset
+
+if TYPE_CHECKING:
+    from arbora.search import Placement
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,22 @@ class PredictTask:
 
 
 def run_predict(task: PredictTask, reading: Reading, running: Running, console: Console) -> None:
-    """The cluster of each new point."""
+    """The cluster of each new point, how sure that is, and how much it looks like an outlier."""
     limit_threads(running)
     check_writable(task.out)
     check_table(task.out)
     if task.source is None:
-        new, labels = _by_model(task, reading, console)
+        new, found = _by_model(task, reading, console)
     else:
-        new, labels = _by_tree(task, reading, running, console)
+        new, found = _by_tree(task, reading, running, console)
+    labels, confidence = np.asarray(found.label), np.asarray(found.confidence)
     columns: dict[str, Any] = {
         "point": list(range(new.n_points)),
         "name": new.names or [str(row) for row in range(new.n_points)],
         "cluster": labels.tolist(),
+        # how sure that is, and how unlike everything known the point is: between 0 and 1
+        "confidence": np.round(confidence, 4).tolist(),
+        "outlier_score": np.round(found.outlier_score, 4).tolist(),
     }
     if task.out is not None:
         write_table(task.out, columns, numbers=labels)
@@ -53,11 +59,17 @@ def run_predict(task: PredictTask, reading: Reading, running: Running, console: 
     elif not console.as_json and not console.quiet:
         print_table(columns)
     console.result(
-        {"names": columns["name"], "labels": labels, "written": [] if task.out is None else [str(task.out)]}
+        {
+            "names": columns["name"],
+            "labels": labels,
+            "confidence": columns["confidence"],
+            "outlier_score": columns["outlier_score"],
+            "written": [] if task.out is None else [str(task.out)],
+        }
     )
 
 
-def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Dataset, NDArray[np.int64]]:
+def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Dataset, Placement]:
     from arbora import TreeClustering
 
     if task.metric is not None:
@@ -73,13 +85,13 @@ def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Da
     except OSError as error:
         raise FormatError(f"{task.model} cannot be read: {error.strerror}.") from error
     new = _new_points(task, replace(reading, scale="auto"), console)
-    return new, model.predict(new.values, n_clusters=task.clusters)
+    return new, model.place(new.values, n_clusters=task.clusters)
 
 
 def _by_tree(
     task: PredictTask, reading: Reading, running: Running, console: Console
-) -> tuple[Dataset, NDArray[np.int64]]:
-    from arbora import predict
+) -> tuple[Dataset, Placement]:
+    from arbora.search import place
 
     if task.clusters is None:
         raise WrongOption("--clusters is needed with a tree.")
@@ -100,8 +112,7 @@ def _by_tree(
     tree = matched(read_tree_file(task.model, reading), data)
     settled = settle(run)
     rows = np.asarray(new.scaled_by(settled.scaling))
-    labels = predict(tree, graph_of(settled, run), rows, n_clusters=task.clusters, n_jobs=running.threads)
-    return new, np.asarray(labels)
+    return new, place(tree, graph_of(settled, run), rows, n_clusters=task.clusters, n_jobs=running.threads)
 
 
 def _quoted(names: list[str]) -> str | None:

@@ -51,7 +51,7 @@ def run_show(task: ShowTask, reading: Reading, console: Console) -> None:
         content["compare"] = read_tree(task.compare).matched_to(tree)
     content["title"] = f"{Path(task.tree).name}: {tree.n_leaves:,} leaves"
     if task.html is not None:
-        write_page(tree, task.html, view=task.view, **content)
+        write_page(tree, task.html, console, view=task.view, **content)
         console.say(f"wrote {task.html}")
         console.result({"tree": tree_facts(tree), "written": [str(task.html)]})
         return

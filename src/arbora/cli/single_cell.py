@@ -16,7 +16,7 @@ from arbora.cli.fit import FitTask, Fitted, Outputs, fit_tree
 from arbora.cli.methods import check_data, chosen_metric
 from arbora.cli.pages import page_content, tree_facts, write_page
 from arbora.cli.plot import picture_bytes
-from arbora.cli.tables_out import write_cells
+from arbora.cli.tables_out import set_obs, write_cells
 from arbora.cli.writing import tree_format, write_bytes, write_json, write_tree
 from arbora.reading import Dataset
 from arbora.reading.columns import column_of
@@ -26,6 +26,8 @@ from arbora.tree import Tree
 
 # A few groups are compared pair by pair; neighbor graphs are for many points.
 _ALL_PAIRS_UP_TO = 500
+# Levels of a tree over cells that become columns of obs.
+_LEVELS = 3
 
 
 def run_scanpy(
@@ -62,7 +64,7 @@ def run_scanpy(
             *Outputs(None, outputs.html, outputs.report, outputs.picture).written(),
         ],
     }
-    _write_others(fitted.tree, data, outputs)
+    _write_others(fitted.tree, data, outputs, console)
     if is_tree:
         write_tree(fitted.tree, str(outputs.out))
     else:
@@ -121,11 +123,26 @@ def _fit_groups(run: Run, *, refine: bool) -> Fitted:
     return fit_tree(pairs)
 
 
-def _write_others(tree: Tree, data: Dataset, outputs: Outputs) -> None:
+def _write_others(tree: Tree, data: Dataset, outputs: Outputs, console: Console) -> None:
     if outputs.html is not None:
-        write_page(tree, outputs.html, title=Path(data.source).name, **page_content(tree, data))
+        write_page(tree, outputs.html, console, title=Path(data.source).name, **page_content(tree, data))
     if outputs.picture is not None:
         write_bytes(outputs.picture, picture_bytes(tree, outputs.picture))
+
+
+def write_cell_tree(tree: Tree, run: Run, outputs: Outputs) -> None:
+    """A copy of the cells: a column in obs for each of a few levels of the tree, and the tree itself in uns."""
+    assert outputs.out is not None
+    levels = [level.n_clusters for level in tree.levels(_LEVELS)]
+    cells = open_h5ad(contents_of(run.data.source))
+    for level in levels:
+        set_obs(cells, f"arbora_cluster_{level}", tree.cut(n_clusters=level).tolist())
+    entries: dict[str, Any] = {"parent": tree.parent, "n_leaves": tree.n_leaves, "levels": np.array(levels)}
+    if tree.height is not None:
+        entries["height"] = tree.height
+    made = {"method": run.method, "metric": run.metric or "", "seed": -1 if run.seed is None else run.seed}
+    cells.uns["arbora_tree"] = {**entries, "params": made}
+    write_cells(cells, outputs.out)
 
 
 def dendrogram_entries(tree: Tree, data: Dataset, group: str, method: str) -> dict[str, Any]:

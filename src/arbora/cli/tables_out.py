@@ -78,7 +78,6 @@ def _harmless(cell: Any) -> Any:
 
 def write_obs(source: str, out: Path, names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> None:
     """A copy of an h5ad whose cells have these columns in obs, matched by name."""
-    pandas = require("pandas", "Writing h5ad")
     cells = open_h5ad(contents_of(source))
     place = {name: leaf for leaf, name in enumerate(names)}
     missing = [str(cell) for cell in cells.obs_names if str(cell) not in place]
@@ -89,10 +88,16 @@ def write_obs(source: str, out: Path, names: Sequence[str], columns: Mapping[str
         )
     order = [place[str(cell)] for cell in cells.obs_names]
     for name, values in columns.items():
-        labels = [str(values[leaf]) for leaf in order]
-        known = sorted(set(labels), key=lambda label: (len(label), label))
-        cells.obs[name] = pandas.Categorical(labels, categories=known)
+        set_obs(cells, name, [values[leaf] for leaf in order])
     write_cells(cells, out)
+
+
+def set_obs(cells: Any, name: str, labels: Sequence[Any]) -> None:
+    """Give cells a column of categories, in the order of their numbers."""
+    pandas = require("pandas", "Writing h5ad")
+    text = [str(label) for label in labels]
+    known = sorted(set(text), key=lambda label: (len(label), label))
+    cells.obs[name] = pandas.Categorical(text, categories=known)
 
 
 def write_cells(cells: Any, out: Path) -> None:
