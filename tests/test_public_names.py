@@ -16,7 +16,7 @@ PROMISED = {
     "arbora.nn": "HypHCLoss GHHCLoss SoftDasgupta SoftTSD HyperbolicLogisticRegression PoincareEmbedding",
     "arbora.search": "predict",
     "arbora.logits": "class_report from_estimator",
-    "arbora.view": "plot explore to_html clustermap DiskFrames plot_cost_history plot_levels",
+    "arbora.view": "plot explore to_html clustermap DiskFrames plot_cost_history plot_levels plot_match",
 }
 TREE_METHODS = (
     "from_parents from_linkage from_newick from_merges from_networkx from_sklearn load parent n_leaves n_nodes root "

@@ -184,3 +184,22 @@ def test_levels_of_a_taxonomy_nest_and_have_exactly_the_numbers_asked_for(tree, 
         level = np.flatnonzero((found.depths == depth) & (np.arange(found.n_nodes) >= found.n_leaves))
         assert len(level) == k
         assert found.sizes[level].min() >= min_size
+
+
+@pytest.mark.parametrize("by", ["modularity", "information", "variance", "balance", "density"])
+def test_nodes_and_upper_part_are_those_of_the_cut(by):
+    X = np.random.default_rng(0).normal(size=(40, 3)) + 5 * (np.arange(40) % 4)[:, None]
+    similarity = ab.similarity.knn(X, 5, metric="euclidean")
+    tree = ab.linkage(X, "average")
+    given = {"by": by, "similarity": similarity, "data": X}
+    labels = tree.cut(5, **given)
+    nodes = tree.cut_nodes(5, **given)
+    assert [sorted(tree.leaves(node)) for node in nodes] == [
+        np.flatnonzero(labels == k).tolist() for k in range(5)
+    ]
+    upper = tree.prune(5, **given)
+    assert upper.n_leaves == 5
+    with pytest.raises(ValueError, match="alone"):
+        tree.cut_nodes(5, min_size=3, **given)
+    with pytest.raises(ValueError, match="n_clusters"):
+        tree.prune(by=by)

@@ -231,7 +231,18 @@ class Tree(TreeSources, TreePictures):
         )
 
     def cut_nodes(self, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Ints:
-        """The nodes that stand for the clusters of `cut`, in label order."""
+        """The nodes that stand for the clusters of `cut`, in label order.
+
+        `criterion` as in `cut`: ``height``, ``max_size``, ``min_size`` or ``exact``; with `n_clusters` also ``by`` with
+        its ``similarity`` or ``data``.
+
+        Examples
+        --------
+        >>> from arbora import Tree
+        >>> tree = Tree.from_newick("(((a:1,b:1):3,(c:1,d:1):3):1,((e:4,f:4):0.5,g:4.5):0.5);")
+        >>> tree.cut_nodes(3), tree.cut_nodes(3, by="balance")
+        (array([ 9, 10,  6]), array([ 7,  8, 11]))
+        """
         from arbora.tree import cutting
 
         return cutting.cut_nodes(self, n_clusters, **criterion)
@@ -262,7 +273,7 @@ class Tree(TreeSources, TreePictures):
         return taxonomy(self, n_clusters, min_size=min_size, by=by)
 
     def prune(self, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Tree:
-        """The upper part as a tree: the clusters of a cut become its leaves, in label order."""
+        """The upper part as a tree: the clusters of a cut become its leaves, in label order; as in `cut_nodes`."""
         from arbora.tree import cutting
 
         return cutting.prune(self, n_clusters, **criterion)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from arbora.tree import edit_kernels
 from arbora.tree import pass_kernels as kernels
 from arbora.tree._tree import Tree
 from arbora.tree.surgery import rebuilt
+
+if TYPE_CHECKING:
+    from arbora.tree.objective_cut import CutObjective
 
 Exact = Literal["raise", "nearest", "binarize"]
 
@@ -24,6 +27,9 @@ class Criterion(TypedDict, total=False):
     max_size: int | None
     min_size: int | None
     exact: Exact
+    by: CutObjective
+    similarity: Any
+    data: Any
 
 
 class Level(NamedTuple):
@@ -121,8 +127,13 @@ def split_nodes(
     max_size: int | None = None,
     min_size: int | None = None,
     exact: Exact = "raise",
+    by: CutObjective = "height",
+    similarity: Any = None,
+    data: Any = None,
 ) -> Bools:
     """Which nodes a criterion takes apart: bool[n_nodes]."""
+    if not isinstance(by, str) or by != "height":
+        return _best_split(tree, n_clusters, by, similarity, data, exact, (height, max_size, min_size))
     check_choice(exact, "exact", ("raise", "nearest", "binarize"))
     criteria = {"n_clusters": n_clusters, "height": height, "max_size": max_size, "min_size": min_size}
     given = [key for key, value in criteria.items() if value is not None]
@@ -142,6 +153,26 @@ def split_nodes(
         return is_split
     order = split_order(tree)
     return _first_splits(tree, order, order.n_splits(bound, exact))
+
+
+def _best_split(
+    tree: Tree, n_clusters: Any, by: Any, similarity: Any, data: Any, exact: Exact, others: tuple[Any, ...]
+) -> Bools:
+    """What the best partition by an objective takes apart: all that lies above its nodes."""
+    from arbora.tree import objective_cut
+
+    if n_clusters is None:
+        objective_cut.refuse_without_n_clusters(by, None, False)
+    if any(one is not None for one in others):
+        raise ValueError(
+            f"by={by!r} goes with n_clusters alone: merged small branches are no nodes. Use cut()."
+        )
+    wanted = check_count(tree, "n_clusters", n_clusters)
+    nodes = objective_cut.best_nodes(tree, wanted, by, 1, similarity=similarity, data=data, exact=exact)
+    chosen = np.zeros(tree.n_nodes)
+    chosen[nodes] = 1
+    is_split: Bools = kernels.sum_to_root(tree.parent, chosen.copy()) > chosen
+    return is_split
 
 
 def _refuse_binarize(tree: Tree, exact: Exact | None, method: str) -> None:

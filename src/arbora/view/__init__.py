@@ -17,6 +17,7 @@ _HOME_OF_NAME = {
     "plot": "arbora.view.static",
     "plot_cost_history": "arbora.view.curves",
     "plot_levels": "arbora.view.curves",
+    "plot_match": "arbora.view.alluvial",
     "to_html": "arbora.view.page",
     "widget": "arbora.view.notebook",
 }
@@ -24,6 +25,7 @@ _HOME_OF_NAME = {
 __all__ = sorted(_HOME_OF_NAME)
 
 if TYPE_CHECKING:
+    from arbora.view.alluvial import plot_match as plot_match
     from arbora.view.curves import plot_cost_history as plot_cost_history
     from arbora.view.curves import plot_levels as plot_levels
     from arbora.view.disk import DiskFrames as DiskFrames
