@@ -85,6 +85,19 @@ def fit(
             help="Of an h5ad: build a tree over the groups of this obs column, and write it for scanpy's plots.",
         ),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            help="Rows stay in their file: build the tree with so many Dask worker processes here.",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler", metavar="ADDRESS", help="The same on your Dask cluster: tcp://host:port."
+        ),
+    ] = None,
     *,
     reading: o.Reading,
     running: o.Running,
@@ -94,7 +107,9 @@ def fit(
     from arbora.cli.fit import FitTask, Outputs, run_fit
 
     outputs = Outputs(out, html, report, picture, model)
-    task = FitTask(data, method, metric, settings or [], refine, logits, checkpoint, scanpy)
+    task = FitTask(
+        data, method, metric, settings or [], refine, logits, checkpoint, scanpy, workers, scheduler
+    )
     run_fit(task, outputs, reading, running, console)
 
 

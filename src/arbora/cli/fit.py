@@ -42,6 +42,8 @@ class FitTask:
     logits: bool = False
     checkpoint: Path | None = None
     scanpy: str | None = None
+    workers: int | None = None
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,11 @@ def run_fit(task: FitTask, outputs: Outputs, reading: Reading, running: Running,
     chosen_metric(task.method, task.metric)
     settings = read_settings(task.settings)
     check_settings(settings, task.method)
+    if task.workers is not None or task.scheduler is not None:
+        from arbora.cli.dask_fit import run_on_dask
+
+        run_on_dask(task, settings, outputs, reading, running, console)
+        return
     if task.scanpy is not None:
         from arbora.cli.single_cell import run_scanpy
 

@@ -24,13 +24,13 @@ from arbora.tree import Tree
 from arbora.tree.surgery import graft, is_above
 
 # Sweeps until no move helps; and those of `arbora.cluster` on so many rows that they are searched by levels.
-_MAX_SWEEPS, _SWEEPS_OF_LARGE, _SWEEPS_OF_PIECES = 100, 1, 3
+_MAX_SWEEPS, _SWEEPS_OF_LARGE, _SWEEPS_OF_PIECES = 100, 1, 1
 _BY_LEVELS = replace(LEVELS, large=1)
 
 
 def first_tree(graph: PartGraph, largest_piece: int) -> PartTree:
     """Average linkage of a part's points by the edges within the part."""
-    return cut_to_pieces(linkage(GraphSimilarity(graph.csr), "average"), graph, largest_piece)
+    return cut_to_pieces(linkage(GraphSimilarity(graph.csr), "average", n_jobs=1), graph, largest_piece)
 
 
 def searched(
