@@ -112,7 +112,7 @@ def test_a_closed_client_is_refused_with_what_to_do():
     distributed = pytest.importorskip("distributed")
     X = da.from_array(ROWS, chunks=5)
     with distributed.Client(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
     ) as client:
         assert client_for(X).client is client
         assert client_for(X).gather([dask.delayed(np.sum)(ROWS)]) == [780.0]

@@ -27,7 +27,7 @@ def scheduler():
         processes=False,
         protocol="tcp",
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
