@@ -45,6 +45,34 @@ def test_edits_are_those_of_the_tree_and_can_be_taken_back():
         editor.apply({"action": "redo"})
 
 
+def test_a_node_is_split_and_removed_with_all_that_is_known_of_it():
+    tree = Tree.from_newick(NEWICK)
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    about = {
+        "classes": {"kind": list("aabbc")},
+        "texts": ["x"] * 5,
+        "features": X,
+        "metadata": {"legs": [2, 2, 0, 0, 6]},
+    }
+    with explore(tree, open_browser=False, edit=True, **about) as viewer:
+        status, body = ask(viewer, {"action": "split", "node": tree.find("fish")})
+        assert status == 200
+        assert viewer.tree.same_topology(tree.split("fish"))
+        status, body = ask(viewer, {"action": "remove", "node": viewer.tree.find("birds")})
+        assert status == 200
+        assert [viewer.tree.label(leaf) for leaf in range(3)] == ["cod", "eel", "ant"]
+        expected = ab.metrics.dasgupta_cost(viewer.tree, ab.similarity.knn(X).subset([2, 3, 4]))
+        assert unpack(body)[0]["cost"] == pytest.approx(expected)
+        shown = viewer._session.content
+        assert shown.columns[0].categories == ["b", "c"]
+        assert np.allclose(shown.features, X[2:])
+        assert ask(viewer, {"action": "remove", "node": viewer.tree.root})[0] == 400
+        ask(viewer, {"action": "undo"})
+        ask(viewer, {"action": "undo"})
+        assert viewer.tree.same_topology(tree)
+        assert viewer._session.content.columns[0].categories == ["a", "b", "c"]
+
+
 def test_the_cost_of_an_edit_is_dasguptas():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 0.1, (5, 3)), rng.normal(5, 0.1, (5, 3))])
@@ -89,6 +117,9 @@ def test_saving_writes_where_it_was_allowed_and_nowhere_else(tmp_path, name):
         {"action": "move", "node": 8, "to": 0},
         {"action": "move", "node": True, "to": 0},
         {"action": "move", "node": 2**70, "to": 0},
+        {"action": "split", "node": 0},
+        {"action": "remove", "node": 8},
+        {"action": "remove"},
     ],
 )
 def test_impossible_edits_are_refused_and_change_nothing(details):
@@ -185,6 +216,11 @@ def test_the_page_renames_merges_moves_and_takes_back(tmp_path):
         driver.find_element("css selector", "[data-edit=save]").click()
         wait_for(driver, "document.querySelector('.edit-note')?.textContent === 'Saved.'")
         assert "sea" in path.read_text()
+        explorer(driver, f"await e.select({tree.find('birds')})")
+        wait_for(driver, "document.querySelector('.card [data-edit=split]') !== null")
+        driver.find_element("css selector", ".card [data-edit=remove]").click()
+        wait_for(driver, "document.querySelector('[data-edit=save]')?.disabled === false")
+        assert viewer.tree.n_leaves == 3
         assert severe_messages(driver) == []
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.arrays import as_matrix
+from arbora._base.types import Ints
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view import palette
@@ -316,3 +317,25 @@ def principal_plane(features: NDArray[np.float64]) -> NDArray[np.float64]:
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])
     plane: NDArray[np.float64] = centered @ axes
     return plane
+
+
+def of_leaves(about: Mapping[str, Any], kept: Ints) -> dict[str, Any]:
+    """What is known about the leaves, for some of them in this order."""
+    per_leaf = ("classes", "metadata", "texts", "images", "features", "points")
+    found = {key: _some(value, kept) if key in per_leaf else value for key, value in about.items()}
+    if found.get("colors") is not None and not isinstance(found["colors"], str):
+        found["colors"] = _some(found["colors"], kept)
+    return found
+
+
+def _some(values: Any, kept: Ints) -> Any:
+    """Some rows of a column, a list, a matrix, a frame, or of each column of a mapping."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {key: _some(one, kept) for key, one in values.items()}
+    if hasattr(values, "iloc"):
+        return values.iloc[kept]
+    if hasattr(values, "shape") or hasattr(values, "dtype"):
+        return values[kept]
+    return [values[k] for k in kept.tolist()]

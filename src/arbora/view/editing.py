@@ -1,13 +1,15 @@
-"""Edits of a tree from its page: rename, merge, move, undo, redo, and saving what came of it."""
+"""Edits of a tree from its page: rename, merge, move, split, remove, undo, redo, and saving what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from arbora._base.files import write_whole
-from arbora._base.types import PathLike
+from arbora._base.types import Ints, PathLike
 from arbora.metrics import dasgupta_cost
 from arbora.similarity import Similarity
 from arbora.tree import Tree
@@ -15,6 +17,13 @@ from arbora.tree import Tree
 _NEWICK = (".nwk", ".newick", ".tree", ".tre")
 _MOST_STEPS = 200
 _LONGEST_NAME = 300
+
+
+class State(NamedTuple):
+    """A tree, and which of the first tree's leaves its leaves are."""
+
+    tree: Tree
+    kept: Ints
 
 
 class Editor:
@@ -32,6 +41,8 @@ class Editor:
     ----------
     tree : Tree
         As it is now.
+    kept : int64[n_leaves]
+        Which of the first tree's leaves its leaves are.
 
     Examples
     --------
@@ -47,28 +58,38 @@ class Editor:
     def __init__(
         self, tree: Tree, similarity: Similarity | None = None, path: PathLike | None = None
     ) -> None:
-        self.tree = tree
+        self._now = self._first = self._saved = State(tree, np.arange(tree.n_leaves))
         self.similarity = similarity
         self.path = None if path is None else _checked_path(path)
-        self._past: list[Tree] = []
-        self._future: list[Tree] = []
+        self._past: list[State] = []
+        self._future: list[State] = []
         self._costs: dict[int, float] = {}
-        self._first = self._saved = tree
         self._actions: dict[str, Callable[[Mapping[str, Any]], int | None]] = {
             "rename": self._rename,
             "merge": self._merge,
             "move": self._move,
+            "split": self._split,
+            "remove": self._remove,
             "undo": self._undo,
             "redo": self._redo,
             "save": self._save,
             "state": lambda details: None,
         }
 
+    @property
+    def tree(self) -> Tree:
+        return self._now.tree
+
+    @property
+    def kept(self) -> Ints:
+        return self._now.kept
+
     def apply(self, details: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a page asks; ValueError where that is impossible.
 
         ``details["action"]`` is rename (``node``, ``name``), merge (``nodes``, ``name``), move (``node``, ``to``),
-        undo, redo, save, or state. The answer says what can be undone, what the tree costs and which node to select.
+        split (``node``, which goes; its children take its place), remove (``node`` and all below it), undo, redo, save,
+        or state. The answer says what can be undone, what the tree costs and which node to select.
         """
         action = details.get("action")
         if not isinstance(action, str) or action not in self._actions:
@@ -81,9 +102,9 @@ class Editor:
         return {
             "canUndo": bool(self._past),
             "canRedo": bool(self._future),
-            "changed": self.tree is not self._saved,
+            "changed": self._now is not self._saved,
             "path": None if self.path is None else self.path.name,
-            "cost": self._cost(self.tree),
+            "cost": self._cost(self._now),
             "costBefore": self._cost(self._past[-1] if self._past else self._first),
             "costFirst": self._cost(self._first),
         }
@@ -114,17 +135,29 @@ class Editor:
         self._become(self.tree.move(node, to))
         return self._node_over(leaves)
 
+    def _split(self, details: Mapping[str, Any]) -> int:
+        node = self._node(details, "node")
+        leaves = [int(leaf) for leaf in self.tree.leaves(node)]
+        self._become(self.tree.split(node))
+        return self._node_over(leaves)
+
+    def _remove(self, details: Mapping[str, Any]) -> int:
+        node = self._node(details, "node")
+        gone = self.tree.leaves(node)
+        self._become(self.tree.remove([node]), np.delete(self.kept, gone))
+        return self.tree.root
+
     def _undo(self, details: Mapping[str, Any]) -> None:
         if not self._past:
             raise ValueError("There is nothing to undo.")
-        self._future.append(self.tree)
-        self.tree = self._past.pop()
+        self._future.append(self._now)
+        self._now = self._past.pop()
 
     def _redo(self, details: Mapping[str, Any]) -> None:
         if not self._future:
             raise ValueError("There is nothing to redo.")
-        self._past.append(self.tree)
-        self.tree = self._future.pop()
+        self._past.append(self._now)
+        self._now = self._future.pop()
 
     def _save(self, details: Mapping[str, Any]) -> None:
         if self.path is None:
@@ -133,14 +166,14 @@ class Editor:
             write_whole(self.path, (self.tree.to_newick() + "\n").encode("utf-8"))
         else:
             self.tree.save(self.path)
-        self._saved = self.tree
+        self._saved = self._now
 
     # ---- helpers -----------------------------------------------------------------------------------------
 
-    def _become(self, tree: Tree) -> None:
-        self._past = [*self._past[-_MOST_STEPS + 1 :], self.tree]
+    def _become(self, tree: Tree, kept: Ints | None = None) -> None:
+        self._past = [*self._past[-_MOST_STEPS + 1 :], self._now]
         self._future = []
-        self.tree = tree
+        self._now = State(tree, self.kept if kept is None else kept)
 
     def _node(self, details: Mapping[str, Any], key: str) -> int:
         node = details.get(key)
@@ -155,14 +188,17 @@ class Editor:
             found = int(self.tree.lca(found, leaf))
         return found
 
-    def _cost(self, tree: Tree) -> float | None:
-        if self.similarity is None:
+    def _cost(self, state: State) -> float | None:
+        if self.similarity is None or state.tree.n_leaves < 2:
             return None
+        tree = state.tree
         # trees do not change, and those in the history stay alive: their identity is theirs alone
         if id(tree) not in self._costs:
-            alive = {id(one) for one in (*self._past, *self._future, self.tree, self._first)}
+            alive = {id(one.tree) for one in (*self._past, *self._future, self._now, self._first)}
             self._costs = {key: cost for key, cost in self._costs.items() if key in alive}
-            self._costs[id(tree)] = float(dasgupta_cost(tree, self.similarity))
+            is_whole = len(state.kept) == self._first.tree.n_leaves
+            similarity = self.similarity if is_whole else self.similarity.subset(state.kept)
+            self._costs[id(tree)] = float(dasgupta_cost(tree, similarity))
         return self._costs[id(tree)]
 
 

@@ -18,7 +18,7 @@ from arbora._base.params import check_switch, check_whole
 from arbora._base.types import PathLike
 from arbora.similarity import Similarity
 from arbora.tree import Tree
-from arbora.view.content import Columns, Content
+from arbora.view.content import Columns, Content, of_leaves
 from arbora.view.editing import Editor
 from arbora.view.page import View, checked_view
 from arbora.view.session import Session
@@ -165,8 +165,8 @@ def explore(
         A report to show beside the tree, as `arbora.logits.ClassReport.to_dict` gives it.
     title : str, optional
     edit : bool or path-like
-        Let the page rename, merge and move nodes, with undo and redo; ``viewer.tree`` is the tree as it is now. With a
-        path (``.npz`` or ``.nwk``) the page can also save the tree there; otherwise nothing is written.
+        Let the page rename, merge, move, split and remove nodes, with undo and redo; ``viewer.tree`` is the tree as it
+        is now. With a path (``.npz`` or ``.nwk``) the page can also save the tree there; otherwise nothing is written.
     similarity : Similarity, optional
         With `edit`: shows what each edit costs. By default the neighbor graph of `features`, where they are given.
     port : int
@@ -234,7 +234,7 @@ def _session(
 
         similarity = knn(content.features)
     editor = Editor(tree, similarity, None if edit is True else edit)
-    return Session(content, editor, lambda changed: Content(changed, **about))
+    return Session(content, editor, lambda: Content(editor.tree, **of_leaves(about, editor.kept)))
 
 
 def _in_notebook() -> bool:

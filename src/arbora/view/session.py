@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.tree import Tree
 from arbora.view import scores
 from arbora.view._pack import pack
 from arbora.view.content import Content
@@ -57,7 +56,7 @@ class Session:
         self,
         content: Content,
         editor: Editor | None = None,
-        rebuild: Callable[[Tree], Content] | None = None,
+        rebuild: Callable[[], Content] | None = None,
     ) -> None:
         self.content = content
         self._finder = Finder(content)
@@ -202,7 +201,7 @@ class Session:
             raise ValueError("This page cannot be edited.")
         facts = self._editor.apply(details)
         if self._editor.tree is not self.content.tree:
-            self.content = self._rebuild(self._editor.tree)
+            self.content = self._rebuild()
             self._finder = Finder(self.content)
         return pack(facts)
 

@@ -1,4 +1,4 @@
-// Changing the tree: rename, merge, move, undo, redo, save. Only where Python allows it (explore(edit=...)).
+// Changing the tree: rename, merge, move, split, remove, undo, redo, save. Only where Python allows it (explore(edit=...)).
 import { el, replaceChildren } from "./dom.js";
 import { saveBlob } from "./files.js";
 import { short } from "./format.js";
@@ -44,7 +44,9 @@ export class Editing {
     return el("div", { class: "actions" },
       button("Rename", "rename", () => this.askName(card)),
       card.path.length > 0 && button("Merge with…", "merge", () => this.startPick("merge", card.node)),
-      card.path.length > 0 && button("Move to…", "move", () => this.startPick("move", card.node)));
+      card.path.length > 0 && button("Move to…", "move", () => this.startPick("move", card.node)),
+      card.path.length > 0 && card.size > 1 && button("Split", "split", () => this.apply({ action: "split", node: card.node })),
+      card.path.length > 0 && button("Remove", "remove", () => this.apply({ action: "remove", node: card.node })));
   }
 
   askName(card) {
