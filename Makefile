@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 BENCHMARKS := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
-.PHONY: install demo test test-slow fuzz lint format bench docs clean
+.PHONY: install demo test test-slow fuzz lint format bench results docs clean
 
 install: $(INSTALLED)
 
@@ -44,6 +44,10 @@ format: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script --quick; done
+
+# The tables of the pages, from the JSON below docs/results; `arbora reproduce --out docs/results` writes that.
+results: $(INSTALLED)
+	$(BIN)/python -m arbora.reproduce.pages .
 
 docs: $(INSTALLED)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -27,12 +27,12 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from _fph_graphs import SMALL, load_graph
 from sklearn import datasets
 from sklearn.cluster import KMeans, SpectralClustering
 from sknetwork.clustering import Leiden, Louvain, get_modularity
 
 import arbora as ab
+from arbora.reproduce.data import network
 
 ROOT = Path(__file__).parent
 DATA = Path(os.environ.get("ARBORA_DATA", ROOT.parent.parent / "shared" / "data"))
@@ -200,8 +200,8 @@ def summarize(found):
 def measure_graphs():
     """Modularity of the default cut into as many clusters as Leiden finds, beside that of Leiden."""
     found = {}
-    for name in SMALL:
-        graph = load_graph(name)
+    for name in ("cora_ml", "citeseer", "polblogs", "openflight"):
+        graph = network(name)
         adjacency = sp.csr_matrix(graph.csr)
         leiden = Leiden(random_state=0).fit_predict(adjacency)
         k = int(leiden.max()) + 1

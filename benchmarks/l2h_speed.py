@@ -1,6 +1,6 @@
 """L2H's speed beside the paper's listing and the same algorithm with binned sums.
 
-    python benchmarks/l2h_speed.py [--quick] [--only listing memory mapped many]
+    python benchmarks/l2h_speed.py [--quick] [--only listing memory mapped many turtle]
 
 Logits are synthetic (clustered prototypes plus noise, as a classifier's are); the kernels are compiled outside the
 clock. CPU seconds where peers are compared (noise of a shared machine cancels), wall seconds for the large runs.
@@ -158,10 +158,25 @@ def memory_mapped(n_points, n_classes, n_bootstraps=0):
     }
 
 
+def turtle(quick):
+    """TURTLE with default steps on 50,000 x 768, 100 clusters."""
+    n, d, k = (5000, 64, 20) if quick else (50_000, 768, 100)
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(k, d)).astype(np.float32)
+    X = centers[rng.integers(0, k, n)] + rng.standard_normal((n, d), dtype=np.float32)
+    cpu, wall = time.process_time(), time.perf_counter()
+    model = ab.TURTLE(k, random_state=0).fit(X)
+    return {
+        "cpu_seconds": time.process_time() - cpu,
+        "wall_seconds": time.perf_counter() - wall,
+        "steps": model.n_steps_,
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="*", default=["listing", "memory", "mapped", "many"])
+    parser.add_argument("--only", nargs="*", default=["listing", "memory", "mapped", "many", "turtle"])
     arguments = parser.parse_args()
     quick = arguments.quick
     runs = {
@@ -169,6 +184,7 @@ def main():
         "memory": lambda: in_memory(*((50_000, 200) if quick else (1_281_167, 1000))),
         "mapped": lambda: memory_mapped(*((50_000, 200) if quick else (1_281_167, 1000))),
         "many": lambda: in_memory(*((10_000, 1000) if quick else (200_000, 10_000)), dtype=np.float16),
+        "turtle": lambda: turtle(quick),
     }
     results = {}
     for name in arguments.only:

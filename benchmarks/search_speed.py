@@ -18,11 +18,11 @@ import resource
 import time
 from pathlib import Path
 
-import _fph_graphs as fph_graphs
 import numpy as np
 from _peers import hdbscan_tree
 
 import arbora as ab
+from arbora.reproduce import data as published
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -70,8 +70,8 @@ def purities(tree, labels):
 
 def run_graphs(quick):
     print("\nrefine from average linkage (normalized Dasgupta cost)")
-    for name in fph_graphs.SMALL + (() if quick else ("dblp",)):
-        graph = fph_graphs.load_graph(name)
+    for name in ("cora_ml", "citeseer", "polblogs", "openflight", *(() if quick else ("dblp",))):
+        graph = published.network(name)
         start = ab.linkage(graph, "average")
         ab.refine(start, graph, max_sweeps=1) if graph.n_points < 10_000 else None
         tree, cpu, wall = timed(lambda t=start, g=graph: ab.refine(t, g))
@@ -127,7 +127,7 @@ def draw_growth(rows, path):
 
 def run_covtype():
     """All 581,012 rows of covtype with 54 attributes."""
-    path = fph_graphs.FOLDER.parent / "vectors" / "covtype.npz"
+    path = (published.folder() or Path()) / "vectors" / "covtype.npz"
     if not path.exists():
         return
     with np.load(path) as file:
@@ -176,7 +176,7 @@ def main():
         [5_000, 20_000] if options.quick else [10_000, 30_000, 100_000, 300_000, 1_000_000]
     )
     sections = {
-        "graphs": lambda: run_graphs(options.quick) if fph_graphs.FOLDER.exists() else [],
+        "graphs": lambda: run_graphs(options.quick) if published.folder() is not None else [],
         "cluster": lambda: run_cluster(sizes),
         "covtype": run_covtype if not options.quick else list,
         "peers": lambda: run_peers(10_000 if options.quick else 100_000),

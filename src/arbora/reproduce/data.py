@@ -26,19 +26,19 @@ def folder() -> Path | None:
     return Path(named) if named and Path(named).is_dir() else None
 
 
-def missing(files: tuple[str, ...]) -> str | None:
-    """What has to be done before these files can be read; None where nothing has."""
+def missing(files: tuple[str, ...]) -> str:
+    """What has to be done before these files can be read; empty where nothing has."""
     here = folder()
     for name in files:
         if here is None or not (here / name).exists():
             return f"needs {name}: set ARBORA_DATA to the folder of published data sets"
-    return None
+    return ""
 
 
 def path(name: str) -> Path:
     """A file of the published data sets."""
     problem = missing((name,))
-    if problem is not None:
+    if problem:
         raise FileNotFoundError(problem)
     return (folder() or Path()) / name
 

@@ -8,7 +8,8 @@ from arbora.reproduce.marks import NOT_RUN, Figure, Row, rows_of
 from arbora.reproduce.records import Record
 from arbora.reproduce.table import Metric, Table
 
-NONE = "-"
+# An empty cell: a dash would be read as the beginning of a list.
+NONE = ""
 
 
 def number(metric: Metric, value: float) -> str:
@@ -79,7 +80,7 @@ def rst_table(table: Table, found: Iterable[Record]) -> str:
     rows = rows_of(table, found)
     lines = [table.note, ""] if table.note else []
     lines += _rst_rows(header(table), _grouped(rows))
-    notes = [f"* {method.name}: {method.note}" for method in table.methods if method.note]
+    notes = _notes(rows)
     lines += ["", *notes] if notes else []
     command = f"arbora reproduce {table.paper} {table.name}"
     lines += ["", f"Repeat with ``{command}``{_conditions(rows)}."]
@@ -87,6 +88,18 @@ def rst_table(table: Table, found: Iterable[Record]) -> str:
     if left:
         lines[-1] += f" Not run yet, or not on every set: {', '.join(left)}; the same command runs them."
     return "\n".join(lines)
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    """What is to be said of methods; those of which the same is said together."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        kept = (str(record.facts.get("deviations", "")) for record in row.records)
+        note = row.method.note or next(filter(None, kept), "")
+        own = names.setdefault(note, [])
+        if row.method.name not in own:
+            own.append(row.method.name)
+    return [f"* {', '.join(own)}: {note}" for note, own in names.items() if note]
 
 
 def _conditions(rows: Sequence[Row]) -> str:
@@ -149,7 +162,12 @@ def markdown_rows(lines: Sequence[Sequence[str]]) -> str:
 
 
 def _rst_rows(titles: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    for entries in (titles, *body):
-        lines += [f"   {'*' if k == 0 else ' '} - {entry}" for k, entry in enumerate(entries)]
-    return lines
+    lines = [".. csv-table::", "   :header-rows: 1", ""]
+    return lines + ["   " + ",".join(map(_quoted, entries)) for entries in (titles, *body)]
+
+
+def _quoted(entry: str) -> str:
+    """A cell of a table in reStructuredText: quoted, and nothing in it taken for markup."""
+    for letter in "\\*`|":
+        entry = entry.replace(letter, f"\\{letter}")
+    return '"' + entry.replace('"', '""') + '"'

@@ -72,8 +72,8 @@ def plan(tables: Iterable[Table], choice: Choice) -> tuple[list[Cell], dict[str,
             for method in table.methods:
                 if not _is_wanted(choice.datasets, data.name) or not _is_wanted(choice.methods, method.name):
                     continue
-                reason = cannot_run(data, method) or published.missing(data.files)
-                if reason is not None:
+                reason = cannot_run(data, method) or method.missing() or published.missing(data.files)
+                if reason:
                     refused[f"{table.key}, {data.name}, {method.name}"] = reason
                     continue
                 seeds = table.seeds(method, choice.quick, choice.n_seeds)
@@ -81,9 +81,9 @@ def plan(tables: Iterable[Table], choice: Choice) -> tuple[list[Cell], dict[str,
     return sorted(cells, key=lambda cell: cell.seconds), refused
 
 
-def cannot_run(data: Data, method: Method) -> str | None:
-    """Why a method cannot run on a data set here, whatever files there are; None where it can."""
-    return data.absent or method.skips.get(data.name) or method.reason()
+def cannot_run(data: Data, method: Method) -> str:
+    """Why a method cannot run on a data set here, whatever is installed; empty where it can."""
+    return data.absent or method.skips.get(data.name, "")
 
 
 def _is_wanted(wanted: Sequence[str], name: str) -> bool:
@@ -146,10 +146,9 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
             self._process.terminate()
-            self._process.wait()
+            # closes its pipes and waits for its end
+            self._process.communicate()
         self._errors.close()
 
     def run(self, cells: Sequence[Cell]) -> Iterator[Record]:

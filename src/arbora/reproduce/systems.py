@@ -37,10 +37,8 @@ def baseline(
         Other attributes of `Method`.
     """
     run = partial(_fit, system, of, options)
-    facts.setdefault("note", _deviations(system))
-    return Method(
-        name, run, printed=printed, parameters=parameters or {}, reason=partial(_reason, system), **facts
-    )
+    facts |= {"missing": partial(_missing, system), "deviations": partial(_deviations, system)}
+    return Method(name, run, printed=printed, parameters=parameters or {}, **facts)
 
 
 def _fit(
@@ -56,13 +54,13 @@ def _fit(
     return baselines.fit(system, of(problem), random_state=seed, **parameters, **options(problem))
 
 
-def _reason(system: str) -> str | None:
-    """Why a system cannot run here."""
+def _missing(system: str) -> str:
+    """What keeps a system from running here; empty where nothing does."""
     from arbora import baselines
 
     if system not in baselines.names():
         return f"{system} is not in arbora.baselines"
-    return baselines.describe(system).reason
+    return baselines.describe(system).reason or ""
 
 
 def _deviations(system: str) -> str:

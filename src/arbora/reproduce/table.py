@@ -55,8 +55,8 @@ class Found(NamedTuple):
     facts: dict[str, Any]
 
 
-def _always() -> str | None:
-    return None
+def _nothing() -> str:
+    return ""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,10 @@ class Method:
         Data sets on which it cannot run here, each with the reason.
     slower : float
         How many times longer it takes than most.
-    reason : callable
-        Why it cannot run here, as known now; None where it can.
+    missing : callable
+        What has to be installed before it can run; empty where nothing has.
+    deviations : callable
+        How a system of the registry differs from the published one, kept with its results.
     note : str
         What differs from the published method, or how its settings were chosen.
     """
@@ -97,7 +99,8 @@ class Method:
     apart: str = ""
     skips: Mapping[str, str] = field(default_factory=dict)
     slower: float = 1.0
-    reason: Callable[[], str | None] = _always
+    missing: Callable[[], str] = _nothing
+    deviations: Callable[[], str] = _nothing
     note: str = ""
 
     def parameters_for(self, quick: bool) -> dict[str, Any]:

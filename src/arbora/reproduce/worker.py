@@ -73,7 +73,8 @@ def run_cell(table_key: str, dataset: str, method_name: str, seed: int, quick: b
     if not isinstance(found, Found):
         found = Found(found, {})
     values = {key: float(value) for key, value in found.values.items()}
-    return {"values": values, "facts": found.facts, "cpu_seconds": round(spent, 3)}
+    facts = {**found.facts, **({"deviations": text} if (text := method.deviations()) else {})}
+    return {"values": values, "facts": facts, "cpu_seconds": round(spent, 3)}
 
 
 def _timed(method: Method, problem: Any, seed: int, quick: bool) -> tuple[Any, float]:
