@@ -62,8 +62,9 @@ def save(folder: Path, record: Record) -> Path:
     """Write a record, all or nothing."""
     path = path_of(folder, record)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"
-    write_whole(path, text.encode("utf-8"))
+    # a line per entry: long facts stay on one
+    lines = [f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in asdict(record).items()]
+    write_whole(path, ("{" + ",\n ".join(lines) + "}\n").encode("utf-8"))
     return path
 
 
