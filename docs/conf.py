@@ -27,3 +27,34 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
 }
+
+
+def write_systems(app):
+    """The systems of `arbora.baselines`, one section each, from the registry itself."""
+    from pathlib import Path
+
+    from arbora import baselines
+
+    lines = []
+    for name in baselines.names():
+        system = baselines.describe(name)
+        heading = f"{system.title} (``{name}``)"
+        facts = {
+            "Paper": system.paper,
+            "Takes, gives": f"{', '.join(system.takes)}; {system.gives}",
+            "Runs on": system.library,
+            "Deviations": system.deviations or "none",
+            "Needs": ", ".join(system.needs) or "nothing more",
+        }
+        if system.cannot:
+            facts["Cannot run"] = system.cannot
+        lines += [heading, "~" * len(heading), ""]
+        lines += [f":{title}: {text}" for title, text in facts.items()] + [""]
+    folder = Path(app.srcdir) / "generated"
+    folder.mkdir(exist_ok=True)
+    (folder / "baselines.inc").write_text("\n".join(lines), encoding="utf-8")
+
+
+def setup(app):
+    """Sphinx calls this first."""
+    app.connect("builder-inited", write_systems)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from quick_systems import QUICK
+from quick_systems import QUICK, SLOW
 from sklearn.datasets import make_blobs
 
 import arbora as ab
@@ -33,7 +33,10 @@ def options_for(system):
     return {**QUICK.get(system.name, {}), **pairs}
 
 
-@pytest.mark.parametrize("name", ab.baselines.names())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in ab.baselines.names()],
+)
 def test_every_system_gives_what_it_says(name):
     system = ab.baselines.describe(name)
     if system.reason is not None:
@@ -111,8 +114,14 @@ def test_a_system_whose_package_is_absent_keeps_its_row_and_says_why(monkeypatch
         ab.baselines.fit("absent", X)
 
 
+def test_a_system_that_cannot_run_anywhere_says_why():
+    assert "needs a GPU" in ab.baselines.describe("tcl-images").reason
+    with pytest.raises(ValueError, match="tcl-images cannot run: TCL trains"):
+        ab.baselines.fit("tcl-images", X)
+
+
 def test_parameters_leave_out_the_data_and_what_is_fixed():
-    assert parameters(SYSTEMS["average"]) == ["metric", "kind"]
+    assert parameters(SYSTEMS["average"])[:2] == ["metric", "kind"]
     assert "dimension" in parameters(SYSTEMS["deepwalk-ward"])
 
 

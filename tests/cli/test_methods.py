@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from quick_systems import QUICK
+from quick_systems import QUICK, SLOW
 from sklearn.datasets import make_blobs
 
 from arbora.baselines import describe
@@ -67,6 +67,8 @@ def test_every_pair_of_method_data_and_metric_works_or_is_refused(method, kind, 
     if metric not in (None, "cosine", "euclidean") and method != "average":
         # one linkage stands for all of them
         return
+    if method in SLOW:
+        pytest.skip("run by tests/baselines/test_registry.py -m slow")
     if method in QUICK and method not in ("hyphc", "ghhc", "fph") and (kind, metric) != ("vectors", None):
         # those that train are given the same data in another form, which others show to work
         return

@@ -74,6 +74,15 @@ GRAPHS = (
 
 INCREMENTAL = (
     System(
+        name="scc",
+        title="SCC",
+        takes=("vectors", "graph"),
+        gives="tree",
+        paper="Monath et al. 2021, Scalable hierarchical agglomerative clustering",
+        call="arbora.baselines.scc:scc",
+        metrics=_GRAPH_METRICS,
+    ),
+    System(
         name="perch",
         title="PERCH",
         takes=("vectors",),

@@ -104,6 +104,26 @@ EMBEDDINGS = (
         metrics=_GRAPH_METRICS,
     ),
     System(
+        name="deepwalk-hyphc",
+        title="HypHC",
+        takes=("graph",),
+        gives="tree",
+        paper="Chami et al. 2020, on DeepWalk vectors as FPH's HypHC column",
+        call="arbora.baselines.on_graphs:deepwalk_hyphc",
+        deviations="Our HypHC, with its own number of triples; FPH drew 50 million.",
+        metrics=_GRAPH_METRICS,
+    ),
+    System(
+        name="deepwalk-ghhc",
+        title="HGHC",
+        takes=("graph",),
+        gives="tree",
+        paper="Monath et al. 2019 (gHHC), on DeepWalk vectors as FPH's HGHC column",
+        call="arbora.baselines.on_graphs:deepwalk_ghhc",
+        deviations="Our gHHC; n_internal decides the size of its tree.",
+        metrics=_GRAPH_METRICS,
+    ),
+    System(
         name="deepwalk-links",
         title="DeepWalk",
         takes=("graph",),
@@ -126,6 +146,46 @@ EMBEDDINGS = (
 
 FITTED = (
     System(
+        name="rghc",
+        title="RGHC",
+        takes=("vectors", "graph"),
+        gives="tree",
+        paper="Monath et al. 2017, Gradient-based hierarchical clustering (workshop)",
+        call="arbora.baselines.rghc:rghc",
+        library="PyTorch",
+        deviations="Written from the paper's description, as no code was published: a complete tree, one hidden layer "
+        "per router, batches of points with all their pairs. Settings are FPH's (App. B.7).",
+        needs=("torch",),
+        extra="torch",
+        metrics=("cosine",),
+    ),
+    System(
+        name="deepect",
+        title="DeepECT",
+        takes=("vectors",),
+        gives="tree",
+        paper="Mautz et al. 2020, DeepECT: the deep embedded cluster tree",
+        call="arbora.baselines.deepect:deepect",
+        library="PyTorch",
+        deviations="An encoder of 256-256-10 units in place of 500-500-2000-10, trained as a whole for 20 epochs "
+        "instead of layer by layer with noise; 10,000 steps instead of 50,000; no augmented images.",
+        needs=("torch",),
+        extra="torch",
+    ),
+    System(
+        name="treevae",
+        title="TreeVAE",
+        takes=("vectors",),
+        gives="tree",
+        paper="Manduchi et al. 2023, Tree variational autoencoders",
+        call="arbora.baselines.treevae:treevae",
+        library="PyTorch",
+        deviations="Perceptrons of one hidden layer in place of convolutions as encoder and decoders; 20 + 5 per split "
+        "epochs instead of 150 + 150 and 80; no contrastive loss on augmented images; a constant learning rate.",
+        needs=("torch",),
+        extra="torch",
+    ),
+    System(
         name="ufit",
         title="UFit",
         takes=("vectors", "graph"),
@@ -139,4 +199,100 @@ FITTED = (
     ),
 )
 
-LEARNED: tuple[System, ...] = (*OURS, *EMBEDDINGS, *FITTED)
+BACKBONES = (
+    System(
+        name="tcl",
+        title="TCL",
+        takes=("vectors",),
+        gives="labels",
+        paper="Li et al. 2022, Twin contrastive learning for online clustering",
+        call="arbora.baselines.tcl:TCL",
+        library="PyTorch",
+        deviations="The two contrastive heads on given features; noise and left-out features stand for augmented "
+        "images, and confident predictions are learned from in the last third of the steps.",
+        needs=("torch",),
+        extra="torch",
+    ),
+    System(
+        name="tcl-images",
+        title="TCL",
+        takes=("vectors",),
+        gives="labels",
+        paper="Li et al. 2022, Twin contrastive learning for online clustering",
+        call="arbora.baselines.tcl:TCL",
+        library="PyTorch",
+        deviations="Not written: see why it cannot run.",
+        cannot="TCL trains a ResNet34 from scratch on augmented images for 1,000 epochs, which needs a GPU for days "
+        "and the images themselves. Its heads on features are 'tcl'.",
+    ),
+)
+
+PACKAGES = (
+    System(
+        name="fast-hdbscan",
+        title="fast_hdbscan",
+        takes=("vectors",),
+        gives="tree",
+        paper="Campello et al. 2013, Density-based clustering based on hierarchical density estimates",
+        call="arbora.baselines.packages:fast_hdbscan",
+        library="fast_hdbscan",
+        deviations="The whole tree of mutual reachability is given, not the condensed one.",
+        needs=("fast_hdbscan",),
+        extra="baselines",
+        metrics=("euclidean",),
+    ),
+    System(
+        name="evoc",
+        title="EVoC",
+        takes=("vectors",),
+        gives="tree",
+        paper="Healy and McInnes 2025, EVoC: embedding vector oriented clustering",
+        call="arbora.baselines.packages:evoc",
+        library="evoc",
+        deviations="Its layers are joined to one tree.",
+        needs=("evoc",),
+        extra="baselines",
+        metrics=("cosine",),
+    ),
+    System(
+        name="genie",
+        title="genieclust",
+        takes=("vectors",),
+        gives="tree",
+        paper="Gagolewski et al. 2016, Genie: a new, fast, and outlier-resistant hierarchical clustering algorithm",
+        call="arbora.baselines.packages:genie",
+        library="genieclust (AGPL; no extra installs it)",
+        needs=("genieclust",),
+        metrics=("euclidean",),
+    ),
+    System(
+        name="umap-ward",
+        title="UMAP + Ward",
+        takes=("vectors",),
+        gives="tree",
+        paper="Lowe et al. 2024, An empirical study into clustering of unseen datasets with self-supervised encoders",
+        call="arbora.baselines.packages:umap_ward",
+        library="umap-learn, fastcluster",
+        deviations="UMAP runs in one thread, so that a seed decides the result.",
+        needs=("umap",),
+        extra="baselines",
+        metrics=("euclidean",),
+    ),
+)
+
+EXPECTED = (
+    System(
+        name="eph",
+        title="EPH",
+        takes=("graph",),
+        gives="tree",
+        paper="Kollovieh et al. 2024, Expected probabilistic hierarchies",
+        call="arbora.probabilistic:FPH",
+        fixed={"relaxation": "straight-through"},
+        deviations="The published gradient of the expected cost, straight-through at one sampled tree per step, in our "
+        "projected descent with its own step sizes. 'fph' descends the same expectation by exact conditional costs.",
+        metrics=_GRAPH_METRICS,
+    ),
+)
+
+LEARNED: tuple[System, ...] = (*OURS, *EXPECTED, *EMBEDDINGS, *FITTED, *BACKBONES, *PACKAGES)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from arbora._base.random import generator, seed_of
 from arbora._base.types import AnyFloats, Floats, Ints, RandomState
 from arbora.linkages.agglomerative import Method, linkage
-from arbora.similarity import as_similarity
-from arbora.similarity.graph import GraphSimilarity, graph
+from arbora.similarity import Similarity, as_similarity
+from arbora.similarity.graph import GraphSimilarity, graph, is_network
 from arbora.tree import Tree
 
 # FPH, App. B.2 and B.7
@@ -26,6 +27,11 @@ def read_graph(similarity: Any, needed_by: str) -> GraphSimilarity:
             f"{needed_by} needs a graph. {type(found).__name__} has no sparse form: use similarity.knn(X)."
         )
     return found
+
+
+def is_graph(data: Any) -> bool:
+    """Whether data, for systems that take vectors as well, are a graph."""
+    return isinstance(data, (Similarity, tuple)) or sp.issparse(data) or is_network(data)
 
 
 def deepwalk_linkage(
@@ -61,6 +67,63 @@ def deepwalk_linkage(
     found = read_graph(similarity, "deepwalk_linkage")
     vectors = walk_vectors(found, dimension, random_state)
     return _named(linkage(vectors, method, kind="vectors"), found)
+
+
+def deepwalk_hyphc(
+    similarity: Any, *, dimension: int = DEEPWALK_DIMENSION, random_state: RandomState = None, **options: Any
+) -> Tree:
+    """HypHC on DeepWalk vectors: FPH's HypHC column.
+
+    Parameters
+    ----------
+    similarity : graph
+    dimension : int, default=10
+        Of the vectors.
+    random_state : int, RandomState, Generator or None
+    **options
+        Parameters of `arbora.HypHC`.
+
+    Returns
+    -------
+    tree : Tree
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import deepwalk_hyphc
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> deepwalk_hyphc(triangles, dimension=4, max_epochs=2, random_state=0).n_leaves
+    6
+    """
+    from arbora.hyperbolic import HypHC
+
+    return _fitted(HypHC, similarity, dimension, random_state, options)
+
+
+def deepwalk_ghhc(
+    similarity: Any, *, dimension: int = DEEPWALK_DIMENSION, random_state: RandomState = None, **options: Any
+) -> Tree:
+    """GHHC on DeepWalk vectors: FPH's HGHC column; takes and gives what `deepwalk_hyphc` does.
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import deepwalk_ghhc
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> deepwalk_ghhc(triangles, dimension=4, max_steps=5, random_state=0).n_leaves
+    6
+    """
+    from arbora.hyperbolic import GHHC
+
+    return _fitted(GHHC, similarity, dimension, random_state, options)
+
+
+def _fitted(
+    estimator: Any, similarity: Any, dimension: int, random_state: RandomState, options: dict[str, Any]
+) -> Tree:
+    found = read_graph(similarity, f"DeepWalk before {estimator.__name__}")
+    seed = seed_of(random_state)
+    vectors = walk_vectors(found, dimension, seed)
+    model = estimator(**{"n_clusters": 1, **options}, random_state=seed).fit(vectors)
+    return _named(model.tree_, found)
 
 
 def walk_vectors(similarity: GraphSimilarity, dimension: int, random_state: RandomState) -> Floats:
@@ -157,9 +220,16 @@ def deepwalk_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomSta
     return _scored("DeepWalk", similarity, pairs, random_state)
 
 
-def autoencoder_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomState = None) -> AnyFloats:
+def autoencoder_links(
+    similarity: Any, pairs: ArrayLike, *, max_epochs: int = 200, random_state: RandomState = None
+) -> AnyFloats:
     """Inner product of the graph autoencoder's embeddings of each pair."""
-    return _scored("VGAE", similarity, pairs, random_state)
+    from arbora.tasks.graph_autoencoder import embed_graph
+    from arbora.tasks.link_prediction import inner_product_scores
+
+    found = read_graph(similarity, "VGAE")
+    vectors = embed_graph(found, n_epochs=max_epochs, random_state=seed_of(random_state))
+    return inner_product_scores(vectors, np.asarray(pairs, dtype=np.int64))
 
 
 def _scored(name: str, similarity: Any, pairs: ArrayLike, random_state: RandomState) -> AnyFloats:

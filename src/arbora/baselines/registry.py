@@ -22,7 +22,7 @@ _IN_TUPLES = ("partly labeled vectors", "tasks")
 FIT_NAMES: tuple[str, ...] = tuple(
     name
     for name, system in SYSTEMS.items()
-    if system.gives in ("tree", "labels") and not set(system.takes) & set(_IN_TUPLES)
+    if system.gives in ("tree", "labels") and not system.cannot and not set(system.takes) & set(_IN_TUPLES)
 )
 
 
@@ -118,6 +118,8 @@ def fit(
     array([0, 0, 0, 1, 1, 1])
     """
     system = describe(name)
+    if system.cannot:
+        raise ValueError(f"{name} cannot run: {system.cannot}")
     if system.reason is not None:
         raise MissingExtraError(system.reason)
     _check_kind(system, data)
@@ -125,7 +127,7 @@ def fit(
     given = {**system.fixed, **options}
     accepted = parameters(system)
     unknown = [option for option in options if option not in accepted]
-    if unknown:
+    if unknown and not takes_more(system):
         raise TypeError(f"{name} has no parameter {unknown[0]!r}. It has {', '.join(accepted)}.")
     if "random_state" in accepted:
         given["random_state"] = random_state
@@ -143,8 +145,15 @@ def fit(
 def parameters(system: System) -> list[str]:
     """Parameters of the function or estimator, without the data and what is fixed."""
     call = system.load()
-    found = list(inspect.signature(call).parameters)
-    return [name for name in (found if inspect.isclass(call) else found[1:]) if name not in system.fixed]
+    found = inspect.signature(call).parameters
+    named = [name for name, parameter in found.items() if parameter.kind is not parameter.VAR_KEYWORD]
+    return [name for name in (named if inspect.isclass(call) else named[1:]) if name not in system.fixed]
+
+
+def takes_more(system: System) -> bool:
+    """Whether the function hands on parameters that it does not name itself."""
+    kinds = [parameter.kind for parameter in inspect.signature(system.load()).parameters.values()]
+    return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def _run(system: System, call: Any, data: Any, given: dict[str, Any]) -> Any:

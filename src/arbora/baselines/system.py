@@ -55,6 +55,8 @@ class System:
         The extra of arbora that installs them; None where there is none, and they have to be installed by name.
     metrics : tuple of str
         Ways to compare vectors, the default first; empty where there is no choice.
+    cannot : str
+        Why it does not run anywhere yet; empty where it does.
     """
 
     name: str
@@ -69,6 +71,7 @@ class System:
     needs: tuple[str, ...] = ()
     extra: str | None = None
     metrics: tuple[str, ...] = ()
+    cannot: str = ""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -78,6 +81,8 @@ class System:
     @property
     def reason(self) -> str | None:
         """Why it cannot run here; None where it can."""
+        if self.cannot:
+            return self.cannot
         if not self.missing:
             return None
         wanted = f"'arbora[{self.extra}]'" if self.extra else " ".join(self.missing)

@@ -12,7 +12,7 @@ from arbora._base.arrays import as_vectors, row_names
 from arbora._base.params import check_choice, check_real, check_whole
 from arbora._base.progress import ProgressCallback, Stage, check_progress
 from arbora._base.types import Floats
-from arbora.baselines.on_graphs import read_graph
+from arbora.baselines.on_graphs import is_graph, read_graph
 from arbora.baselines.ultrametric import (
     Cost,
     Edges,
@@ -24,7 +24,6 @@ from arbora.baselines.ultrametric import (
     total,
     triplet,
 )
-from arbora.similarity import Similarity
 from arbora.tree import Tree
 
 CostName: TypeAlias = Literal["closest", "closest+size", "closest+triplet", "dasgupta"]
@@ -93,8 +92,7 @@ def ufit(
     check_choice(cost, "cost", COSTS)
     check_real(learning_rate, "learning_rate", above=0)
     check_whole(max_epochs, "max_epochs")
-    is_graph = isinstance(data, (Similarity, tuple)) or sp.issparse(data) or hasattr(data, "edges")
-    if is_graph:
+    if is_graph(data):
         found = read_graph(data, "ufit")
         edges, names = _edges_of_graph(found.csr), found.names
     else:

@@ -141,7 +141,7 @@ def louvain(similarity: Any, *, resolution: float = 1.0, random_state: RandomSta
             break
         levels.append(label)
         adjacency = _aggregated(adjacency, label)
-    return _tree_of_levels(levels, found.n_points, found.names)
+    return tree_of_levels(levels, found.n_points, found.names)
 
 
 def _adjacency(similarity: Similarity) -> sp.csr_matrix:
@@ -161,7 +161,7 @@ def _aggregated(adjacency: sp.csr_matrix, label: Ints) -> sp.csr_matrix:
     return sp.csr_matrix(member.T @ adjacency @ member)
 
 
-def _tree_of_levels(levels: list[Ints], n_points: int, names: list[str] | None) -> Tree:
+def tree_of_levels(levels: list[Ints], n_points: int, names: list[str] | None) -> Tree:
     """Tree from labels of points, of groups of points, and so on, finest first."""
     if n_points == 1:
         return Tree([-1], 1, name=names)
