@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-TARGET = 20.0
+TARGET = 6.0
 CALLS = """
 import time
 from sklearn.datasets import load_digits
@@ -44,9 +44,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one run instead of three")
     for _ in range(1 if parser.parse_args().quick else 3):
         cpu, wall = measure()
-        verdict = "met" if wall < TARGET else "missed"
+        verdict = "met" if cpu < TARGET else "missed"
         print(
-            f"compilation of cluster(digits): {cpu:.1f} CPU s, {wall:.1f} s; target {TARGET:.0f} s {verdict}"
+            f"compilation of cluster(digits): {cpu:.1f} CPU s, {wall:.1f} s; target {TARGET:.0f} CPU s {verdict}"
         )
 
 

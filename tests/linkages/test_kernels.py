@@ -1,12 +1,14 @@
 """Kernels against plain Python twins."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import opened
 
 from arbora.linkages import _heaps as heaps
 from arbora.linkages import _kernels as kernels
+from arbora.linkages.small import merge_small
 
 
 def small_graph(seed, n=8):
@@ -97,3 +99,18 @@ def test_kmeans_assigns_every_row_to_the_nearest_mean(n, d, k, seed):
     own = gaps[np.arange(n), np.searchsorted(present, label)]
     np.testing.assert_allclose(own, gaps.min(axis=1), atol=1e-12)
     np.testing.assert_allclose(total, own.sum(), atol=1e-9)
+
+
+@given(st.integers(2, 40), st.integers(0, 10**6), st.sampled_from([0.1, 0.5]), st.booleans())
+def test_merges_on_the_full_matrix_are_those_of_the_heaps_to_the_last_bit(n, seed, density, tied):
+    rng = np.random.default_rng(seed)
+    i, j = np.triu_indices(n, 1)
+    keep = rng.random(len(i)) < density
+    end = np.column_stack([i[keep], j[keep]]).astype(np.int32).ravel()
+    weight = rng.integers(1, 4, keep.sum()).astype(np.float64) if tied else rng.random(keep.sum())
+    mass = rng.integers(1, 3, n).astype(np.float64) if tied else rng.random(n) + 0.1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(kernels, "SMALL", 0)
+        expected = kernels.agglomerate(end, weight.copy(), mass.copy(), kernels.AVERAGE)
+    for found, wanted in zip(merge_small(end, weight, mass), expected):
+        np.testing.assert_array_equal(found, wanted)

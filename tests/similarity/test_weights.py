@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from arbora.similarity._few_rows import hash_few, scales_of_few
+from arbora.similarity._knn_kernels import hash_rows, smooth_local_scales
 from arbora.similarity._weights import WEIGHTS, Weighting, join_directions, rows_of_neighbors
 
 DISTANCE = np.sort(np.random.default_rng(0).random((30, 5)) + 0.1, axis=1)
@@ -45,3 +47,19 @@ def test_directions_are_joined_as_the_chance_that_either_holds():
 def test_rows_of_neighbors_hold_each_weight_at_its_point():
     rows = rows_of_neighbors(np.array([[2, 0]]), np.array([[0.5, 1.0]], dtype=np.float32), 4)
     assert rows.toarray().tolist() == [[1.0, 0.0, 0.5, 0.0]] and rows.has_sorted_indices
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 2, 7])
+def test_scales_of_few_rows_are_those_of_many_to_the_last_bit(n_neighbors):
+    rng = np.random.default_rng(n_neighbors)
+    distance = np.sort(rng.gamma(2.0, size=(200, n_neighbors)), axis=1)
+    distance[:20, : (n_neighbors + 1) // 2] = 0
+    distance[20:25] = 0
+    distance[25:30, -1] = np.inf
+    for found, wanted in zip(scales_of_few(distance), smooth_local_scales(distance)):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_keys_of_few_rows_are_those_of_many():
+    bits = np.random.default_rng(0).normal(size=(50, 4)).view(np.int64)
+    np.testing.assert_array_equal(hash_few(bits), hash_rows(bits))

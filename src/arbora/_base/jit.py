@@ -1,19 +1,35 @@
-"""How kernels are compiled: on first use, kept on disk, in a folder that can be written to."""
+"""How kernels are compiled: on first use, kept on disk, in a folder that can be written to.
+
+Short passes over arrays (`pass_kernel`) are interpreted until compiling them pays, so that a first call compiles only
+what it needs. While a kernel compiles, a terminal says so; `seconds_compiling` is how long that has taken so far.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 import sys
 import tempfile
+import time
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import numba
+import numpy as np
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 # numba's settings are attributes that it makes at run time
 _config: Any = numba.config
 _PACKAGE = Path(__file__).resolve().parent.parent
+# entries of arrays that a pass may read interpreted, about a tenth of a second, before it is compiled
+_INTERPRETED_ENTRIES = 150_000
+# the folder and the name of a kernel's cache file are known before it is compiled
+_CACHE_FILES = "*{name}-*.nbi"
 
 
 def kernel(**options: Any) -> Any:
@@ -24,6 +40,130 @@ def kernel(**options: Any) -> Any:
 # For functions that only kernels call: without a way in from Python and a place in the cache of their own (they are
 # part of their caller's), they compile in half the time.
 inner: Any = cast(Any, numba.njit)(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def is_ready(compiled: Any) -> bool:
+    """Whether a kernel can be called without waiting for the compiler, as far as its file on disk tells."""
+    if compiled.overloads:
+        return True
+    folder = Path(compiled.stats.cache_path)
+    return any(folder.glob(_CACHE_FILES.format(name=compiled.py_func.__name__)))
+
+
+class PassKernel:
+    """A kernel that is interpreted until it has been called with many entries, or is found compiled on disk.
+
+    Both ways do the same operations in the same order, so that results are equal to the last bit. It must not call
+    functions whose compiled form rounds differently (exp, log), nor rely on whole numbers that wrap around.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.compiled = kernel(**options)(function)
+        self.py_func = function
+        self._interpreted: Callable[..., Any] | None = None
+        self._n_entries = 0
+        self._is_compiled = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call whichever form pays."""
+        if self._pays(arguments):
+            return self.compiled(*arguments)
+        return self.interpreted(*arguments)
+
+    def interpreted(self, *arguments: Any) -> Any:
+        """Call the interpreted form."""
+        if self._interpreted is None:
+            self._interpreted = _in_python(self.py_func)
+        with np.errstate(all="ignore"):
+            return self._interpreted(*arguments)
+
+    def _pays(self, arguments: tuple[Any, ...]) -> bool:
+        if not self._is_compiled:
+            is_first = self._n_entries == 0
+            self._n_entries += 1 + max(np.size(argument) for argument in arguments)
+            self._is_compiled = (
+                _compiles_all
+                or self._n_entries > _INTERPRETED_ENTRIES
+                or (is_first and is_ready(self.compiled))
+            )
+        return self._is_compiled
+
+
+def pass_kernel(**options: Any) -> Callable[[Callable[..., Any]], PassKernel]:
+    """Decorator for a short pass over arrays that no other kernel calls: see `PassKernel`."""
+    return lambda function: PassKernel(function, options)
+
+
+def _in_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it is without the compiler, and so with all kernels it calls."""
+    names = function.__globals__
+    called = {
+        name: names[name] for name in function.__code__.co_names if isinstance(names.get(name), Dispatcher)
+    }
+    plain = {name: _in_python(dispatcher.py_func) for name, dispatcher in called.items()}
+    return types.FunctionType(function.__code__, {**names, **plain}, function.__name__, function.__defaults__)
+
+
+_compiles_all = False
+
+
+@contextmanager
+def compiling_all() -> Iterator[None]:
+    """Inside, short passes are compiled at once."""
+    global _compiles_all
+    _compiles_all = True
+    try:
+        yield
+    finally:
+        _compiles_all = False
+
+
+class CompilerWatch(event.Listener):
+    """Counts arbora's kernels and the seconds they take to compile; says so on a terminal while it lasts."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.n_kernels = 0
+        self._n_open = 0
+        self._began = 0.0
+
+    def on_start(self, event: Any) -> None:
+        """Note that a kernel starts to compile; those that it calls compile inside."""
+        if not _is_ours(event):
+            return
+        if self._n_open == 0:
+            self._began = time.perf_counter()
+        self._n_open += 1
+        self._show()
+
+    def on_end(self, event: Any) -> None:
+        """Note that a kernel is compiled."""
+        if not _is_ours(event):
+            return
+        self._n_open -= 1
+        self._show()
+        if self._n_open == 0:
+            self.seconds += time.perf_counter() - self._began
+            self.n_kernels += 1
+            self._write("\r\x1b[K")
+
+    def _show(self) -> None:
+        seconds = self.seconds + time.perf_counter() - self._began
+        self._write(f"\r\x1b[Karbora: compiling, once: {seconds:.0f} s")
+
+    def _write(self, text: str) -> None:
+        if sys.stderr is not None and sys.stderr.isatty():
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def _is_ours(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("arbora")
+
+
+watch = CompilerWatch()
+event.register("numba:compile", watch)
 
 
 def _cache_folder() -> str | None:

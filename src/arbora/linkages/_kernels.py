@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inner, is_ready, kernel, pass_kernel
 from arbora.linkages._heaps import (
     HALF,
     NOTHING,
@@ -17,8 +17,11 @@ from arbora.linkages._heaps import (
     pop,
     raise_key,
 )
+from arbora.linkages.small import merge_small
 
 AVERAGE, COMPLETE = 0, 1
+# points whose chains are followed without compiled code where there is none yet
+SMALL = 2000
 
 
 @inner
@@ -167,6 +170,8 @@ def agglomerate(end, weight, mass, method):
     among equally near ones the oldest is taken, as scikit-network does.
     """
     n_points = len(mass)
+    if n_points <= SMALL and method == AVERAGE and not is_ready(follow_chains):
+        return merge_small(end, weight, mass)
     graph = start_graph(end, weight, n_points, mass, method)
     degree = np.bincount(end, minlength=n_points)
     size = np.ones(n_points, dtype=np.int64)
@@ -235,7 +240,7 @@ def follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, par
         n_merges += 1
 
 
-@kernel()
+@pass_kernel()
 def merge_along_edges(end, weight, order, n_points):
     """Single linkage: merges along the edges in the given order, skipping those inside a cluster."""
     above = np.arange(2 * n_points - 1)
@@ -263,7 +268,7 @@ def merge_along_edges(end, weight, order, n_points):
     return left[:n_merges], right[:n_merges], similarity[:n_merges]
 
 
-@kernel()
+@pass_kernel()
 def cap_by_children(left, right, similarity, n_points):
     """A merge is no closer than the merges it stands on: takes out what rounding put in."""
     capped = similarity.copy()
@@ -291,7 +296,7 @@ def parents_of_merges(left, right, order, n_points):
     return parent
 
 
-@kernel()
+@pass_kernel()
 def merge_in_order(left, right, n_points, parent, size):
     """Set the parents and sizes that merge t makes of left[t] and right[t], which have their final numbers."""
     for t in range(left.shape[0]):
@@ -301,7 +306,7 @@ def merge_in_order(left, right, n_points, parent, size):
         size[node] = size[a] + size[b]
 
 
-@kernel()
+@pass_kernel()
 def join_parts(parent, size, roots, made):
     """Join parts, given by ascending size, the two smallest first; nodes from `made` on are unused.
 

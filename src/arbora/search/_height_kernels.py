@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inner, pass_kernel
 
 
 @inner
@@ -30,7 +30,7 @@ def meld(first, second, key, left, right):
         current = following
 
 
-@kernel()
+@pass_kernel()
 def multiply_children(parent, size):
     """Sum over the pairs of children of each node of the product of their sizes; nothing cancels."""
     product, so_far = np.zeros(parent.shape[0]), np.zeros(parent.shape[0])
@@ -41,7 +41,7 @@ def multiply_children(parent, size):
     return product
 
 
-@kernel()
+@pass_kernel()
 def pool_ratios(parent, n_leaves, n_children, share, weight):
     """Ratio share / weight of each internal node, pooled until no child has a smaller one than its parent.
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from arbora._base.types import Ints
 from arbora.similarity import _knn_kernels as kernels
+from arbora.similarity._few_rows import FEW, hash_few
 
 _ROWS_AT_ONCE = 4096
 
@@ -32,13 +33,17 @@ class Groups(NamedTuple):
 
 def group_equal_rows(rows: Any) -> Groups:
     """Groups of equal rows of a dense or sparse matrix. O(n d)."""
-    keys = _sparse_keys(rows) if sp.issparse(rows) else kernels.hash_rows(_bits(rows))
+    keys = _sparse_keys(rows) if sp.issparse(rows) else _dense_keys(rows)
     groups = group_by_key(keys)
     if groups.has_duplicates and not _are_equal(rows, groups):
         # two different rows share a key: practically never
         dense = rows.toarray() if sp.issparse(rows) else rows
         groups = group_by_key(np.unique(dense + 0.0, axis=0, return_inverse=True)[1].ravel())
     return groups
+
+
+def _dense_keys(rows: Any) -> Any:
+    return hash_few(_bits(rows)) if len(rows) <= FEW else kernels.hash_rows(_bits(rows))
 
 
 def group_by_key(keys: Any) -> Groups:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arbora._base.types import Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
+from arbora.similarity._few_rows import FEW, scales_of_few
 
 Weights: TypeAlias = Literal["fuzzy", "heat", "binary"]
 WEIGHTS = ("fuzzy", "heat", "binary")
@@ -26,7 +27,7 @@ class Weighting:
         self.kind = kind
         self.radius = distance.max(axis=1, initial=0.0)
         if kind == "fuzzy" and distance.shape[1]:
-            self.nearest, self.scale = kernels.smooth_local_scales(distance)
+            self.nearest, self.scale = _local_scales(distance)
         elif kind == "heat":
             positive = self.radius[self.radius > 0]
             self.heat = float(np.median(positive)) if len(positive) else 1.0
@@ -50,9 +51,16 @@ class Weighting:
             return np.ones(distance.shape, dtype=np.float32)
         theirs = np.exp(-np.maximum(distance - self.nearest[points], 0) / self.scale[points])
         theirs[distance > self.radius[points]] = 0
-        ours = kernels.fuzzy_weights(distance, *kernels.smooth_local_scales(distance))
+        ours = kernels.fuzzy_weights(distance, *_local_scales(distance))
         joined = np.maximum(ours + theirs - ours * theirs, _SMALLEST_WEIGHT)
         return np.asarray(joined, dtype=np.float32)
+
+
+def _local_scales(distance: Floats) -> tuple[Floats, Floats]:
+    if len(distance) <= FEW:
+        return scales_of_few(distance)
+    nearest, scale = kernels.smooth_local_scales(distance)
+    return nearest, scale
 
 
 def rows_of_neighbors(points: Ints, weight: Singles, n_points: int) -> sp.csr_array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inner, kernel, pass_kernel
 
 # Problems that `find_order_problem` can report, with the node at which they were seen.
 ORDER_OK, PARENT_OUT_OF_RANGE, PARENT_IS_LEAF, PARENT_TOO_EARLY, SECOND_ROOT, CHILDLESS = range(6)
@@ -13,7 +13,7 @@ ORDER_OK, PARENT_OUT_OF_RANGE, PARENT_IS_LEAF, PARENT_TOO_EARLY, SECOND_ROOT, CH
 LCA_BLOCK = 16
 
 
-@kernel()
+@pass_kernel()
 def find_order_problem(parent, n_leaves):
     """First violation of arbora's node order as (code, node); (ORDER_OK, -1) when there is none."""
     n_nodes = parent.shape[0]
@@ -39,7 +39,7 @@ def find_order_problem(parent, n_leaves):
     return ORDER_OK, -1
 
 
-@kernel()
+@pass_kernel()
 def count_leaves(parent, n_leaves):
     """Number of leaves below each node: int64[n_nodes]. O(n_nodes)."""
     size = np.zeros(parent.shape[0], dtype=np.int64)
@@ -50,7 +50,7 @@ def count_leaves(parent, n_leaves):
     return size
 
 
-@kernel()
+@pass_kernel()
 def sum_to_root(parent, value):
     """Sum of a per-node value over each node's subtree (the node included)."""
     total = value.copy()
@@ -59,7 +59,7 @@ def sum_to_root(parent, value):
     return total
 
 
-@kernel()
+@pass_kernel()
 def max_to_root(parent, value):
     """Largest per-node value in each node's subtree (the node included)."""
     highest = value.copy()
@@ -70,7 +70,7 @@ def max_to_root(parent, value):
     return highest
 
 
-@kernel()
+@pass_kernel()
 def count_depths(parent):
     """Number of edges from the root to each node."""
     depth = np.zeros(parent.shape[0], dtype=np.int64)
@@ -79,7 +79,7 @@ def count_depths(parent):
     return depth
 
 
-@kernel()
+@pass_kernel()
 def list_children(parent, n_leaves, order):
     """Children as (offsets, index), siblings sorted by the first of their leaves in `order`.
 
@@ -108,7 +108,7 @@ def list_children(parent, n_leaves, order):
     return offsets, index
 
 
-@kernel()
+@pass_kernel()
 def place_leaves(n_leaves, size, offsets, index):
     """Position of each node's first leaf in depth-first order: v's are order[start[v]:start[v]+size[v]]."""
     n_nodes = size.shape[0]
@@ -185,7 +185,7 @@ def find_lca(start, size, joined, table, left, right):
     return found
 
 
-@kernel()
+@pass_kernel()
 def sort_children_first(parent, n_leaves):
     """Renumber arbitrary internal nodes so that children come before parents: new number of each old node.
 
@@ -225,7 +225,7 @@ def sort_children_first(parent, n_leaves):
     return number
 
 
-@kernel()
+@pass_kernel()
 def keep_nodes(parent, keep):
     """Nearest kept strict ancestor of each node (-1 above the highest kept node). The root must be kept."""
     above = np.full(parent.shape[0], -1, dtype=np.int64)
@@ -235,7 +235,7 @@ def keep_nodes(parent, keep):
     return above
 
 
-@kernel()
+@pass_kernel()
 def meeting_mass(parent, leaf_mass, with_itself):
     """Sum of mass_i * mass_j over the ordered pairs of leaves that meet at each node: float64[n_nodes].
 
