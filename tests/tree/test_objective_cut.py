@@ -166,7 +166,7 @@ def test_options_without_a_number_of_clusters_are_refused():
 
 def test_small_trees_have_no_dust():
     assert auto_min_size(100, 10) == 1
-    assert auto_min_size(10_000, 10) == 50
+    assert auto_min_size(10_000, 10) == 40
     assert auto_min_size(10_000, 10, "information") == 15
 
 

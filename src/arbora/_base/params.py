@@ -106,6 +106,11 @@ def check_n_clusters(n_clusters: Any, n_points: int) -> int:
     return min(wanted, n_points)
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to arbora; arrays compare element by element, so only text is asked."""
+    return isinstance(value, str) and value == "auto"
+
+
 def check_refine(value: Any) -> dict[str, Any] | None:
     """What `refine` of an estimator asks for: options of `arbora.refine` (True: its defaults), None for False.
 

@@ -20,7 +20,10 @@ TableFile = Annotated[
 Levels = Annotated[
     list[str] | None,
     typer.Option(
-        "--clusters", "-k", metavar="NUMBERS", help="Number of clusters; several levels as in 3,5,10."
+        "--clusters",
+        "-k",
+        metavar="NUMBERS",
+        help="Number of clusters, several levels as in 3,5,10, or auto.",
     ),
 ]
 

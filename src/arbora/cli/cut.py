@@ -48,7 +48,7 @@ class CutTask:
             raise WrongOption(
                 "Give exactly one of --clusters, --height, --max-size; --min-size goes with --clusters."
             )
-        return [{"n_clusters": level, "by": self.by, **given} for level in numbers(self.clusters)]
+        return [{"n_clusters": level, "by": self.by, **given} for level in levels_of(self.clusters)]
 
 
 def numbers(text: str) -> list[int]:
@@ -59,6 +59,11 @@ def numbers(text: str) -> list[int]:
             f"--clusters must be a positive whole number, or several as in 3,5,10. Got {text!r}."
         )
     return [int(part) for part in parts]
+
+
+def levels_of(text: str) -> list[int] | list[str]:
+    """Numbers of clusters, or the one that is to be found."""
+    return ["auto"] if text.strip() == "auto" else numbers(text)
 
 
 def run_cut(task: CutTask, reading: ReadingTree, console: Console) -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from arbora._base.params import check_n_clusters, is_auto
 from arbora._base.types import Ints
-from arbora.similarity import Similarity
 from arbora.tree import Tree
 
 
-def flat_clusters(tree: Tree, similarity: Similarity, n_clusters: int) -> Ints:
-    """Cluster of each leaf in the partition of the tree that says most about the similarity.
+def flat_clusters(tree: Tree, n_clusters: int | Literal["auto"]) -> Ints:
+    """Cluster of each leaf: the highest joins are split, and branches too small to be clusters join what is near.
 
-    Where similarities may be negative or are all zero, chance means nothing and the heights decide.
+    Heights compare each join with chance, so that no objective on the similarity did better on the sets of
+    ``benchmarks/defaults.py`` that it may be chosen on.
 
     Examples
     --------
     >>> import arbora as ab
     >>> from arbora.search.flat import flat_clusters
     >>> path = ab.similarity.graph(([0, 1, 2], [1, 2, 3], [5.0, 1.0, 5.0]))
-    >>> flat_clusters(ab.cluster(path, random_state=0), path, 2)
+    >>> flat_clusters(ab.cluster(path, random_state=0), 2)
     array([0, 0, 1, 1])
     """
-    if similarity.is_non_negative and similarity.total > 0:
-        return tree.cut(n_clusters, by="information", similarity=similarity, min_size="auto", exact="nearest")
-    return tree.cut(n_clusters, min_size="auto", exact="nearest")
+    if is_auto(n_clusters):
+        return tree.cut("auto", min_size="auto")
+    wanted = check_n_clusters(n_clusters, tree.n_leaves)
+    return tree.cut(wanted, min_size="auto", exact="nearest")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from arbora._base.arrays import row_names
 from arbora._base.distributed import is_dask, map_row_blocks
-from arbora._base.params import check_n_clusters
+from arbora._base.params import check_n_clusters, is_auto
 from arbora._base.progress import ProgressCallback
 from arbora._base.training import FitStages, with_callbacks
 from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
@@ -39,6 +39,7 @@ from arbora.search.report import ClusterReport
 from arbora.similarity import Similarity
 from arbora.similarity.scaling import Scale, Scaling
 from arbora.tree import Tree
+from arbora.tree.number import find_number
 
 
 class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
@@ -50,7 +51,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int
-        Clusters of `labels_` and, unless it is asked for another number, of `predict`.
+        Clusters of `labels_` and, unless it is asked for another number, of `predict`. "auto" takes the number at the
+        longest step in height; `n_clusters_` is what it found, and `report_` says why.
     metric : {"auto", "cosine", "euclidean", "precomputed"}
         How vectors are compared; "auto" sees what suits them, and `report_` says why. "precomputed" where X are
         distances, a square matrix or SciPy's condensed form.
@@ -85,6 +87,10 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     labels_ : ndarray of int64, shape (n_points,)
         Cluster of each point, in the partition of the tree that says most about the similarity
         (``tree_.cut(n_clusters, by="information", similarity=similarity_, min_size="auto")``).
+    n_clusters_ : int
+        Clusters found: as asked for or, where dust or an n-ary tree leaves no such cut, the nearest number.
+    metric_, scale_ : str
+        How vectors were compared, and what was done with their columns.
     similarity_ : similarity
         What the tree was built by.
     report_ : ClusterReport
@@ -110,7 +116,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | Literal["auto"] = 2,
         *,
         metric: Metric = "auto",
         similarity: SimilarityKind = "auto",
@@ -140,6 +146,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     tree_: Tree
     labels_: Ints
     n_features_in_: int
+    n_clusters_: int
     similarity_: Similarity
     report_: ClusterReport
     _fitted_on: str
@@ -202,7 +209,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         with FitStages(self) as progress:
             return self._with_built(grow(built, rows, names, options, progress))
 
-    def predict(self, X: Any, n_clusters: int | None = None) -> Ints:
+    def predict(self, X: Any, n_clusters: int | Literal["auto"] | None = None) -> Ints:
         """Cluster of new points: that of their best place in the tree, which stays as it is.
 
         After a fit on a Dask array of many parts, new points are compared with the rows that the fit had sampled.
@@ -223,7 +230,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return cast("Ints", map_row_blocks(find, X, np.int64, n_features=self.n_features_in_))
         return predict(tree, similarity, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
 
-    def place(self, X: Any, n_clusters: int | None = None) -> Placement:
+    def place(self, X: Any, n_clusters: int | Literal["auto"] | None = None) -> Placement:
         """Where new points belong: node, cluster, how sure that is, and how much they look like outliers.
 
         Parameters
@@ -338,7 +345,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _fit_input(self, given: Input, options: Options, scaling: Scaling | None = None) -> TreeClustering:
         """Build on data as they are, or on vectors that were scaled before."""
-        check_n_clusters(self.n_clusters, given.n_points)
+        if not is_auto(self.n_clusters):
+            check_n_clusters(self.n_clusters, given.n_points)
         with FitStages(self) as progress:
             built = build(given, options, progress)
         return self._with_built(built if scaling is None else built._replace(scaling=scaling))
@@ -348,23 +356,24 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         build_on_dask = import_module("arbora.scale").build_on_dask
         with FitStages(self) as progress:
             built = build_on_dask(X, options, progress)
-        check_n_clusters(self.n_clusters, built.tree.n_leaves)
+        if not is_auto(self.n_clusters):
+            check_n_clusters(self.n_clusters, built.tree.n_leaves)
         self._forget_features()
         self.n_features_in_ = int(X.shape[1])
         self._fitted_on = "vectors"
         return self._with_built(built)
 
-    def _compared_with(self, n_clusters: int | None) -> tuple[Tree, Similarity, Ints]:
+    def _compared_with(self, n_clusters: int | Literal["auto"] | None) -> tuple[Tree, Similarity, Ints]:
         """What new points are compared with: a tree, the similarity of its leaves, and their clusters."""
         labels = self._labels_at(n_clusters)
         tree, similarity, leaves = self.similarity_.for_new_points(self.tree_)
         return tree, similarity, labels if leaves is None else labels[leaves]
 
-    def _labels_at(self, n_clusters: int | None) -> Ints:
+    def _labels_at(self, n_clusters: int | Literal["auto"] | None) -> Ints:
         """Clusters of the points: those of the fit, or as many as asked for."""
         if n_clusters is None:
             return self.labels_
-        return flat_clusters(self.tree_, self.similarity_, check_n_clusters(n_clusters, self.tree_.n_leaves))
+        return flat_clusters(self.tree_, n_clusters)
 
     def _with_built(self, built: Built) -> TreeClustering:
         self.similarity_, self.report_ = built.similarity, built.report
@@ -383,9 +392,12 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _with_tree(self, tree: Tree) -> TreeClustering:
         self.tree_ = tree
-        n_clusters = check_n_clusters(self.n_clusters, tree.n_leaves)
-        self.labels_ = flat_clusters(tree, self.similarity_, n_clusters)
+        self.labels_ = flat_clusters(tree, self.n_clusters)
+        self.n_clusters_ = int(self.labels_.max()) + 1
         self.report_ = self.report_.with_labels(self.labels_)
+        if is_auto(self.n_clusters):
+            words = f"{self.n_clusters_} ({find_number(tree).reason})"
+            self.report_ = replace(self.report_, choices={**self.report_.choices, "n_clusters": words})
         return self
 
     def _note_features(self, X: Any, given: Input) -> None:

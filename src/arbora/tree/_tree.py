@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
+from arbora._base.params import is_auto
 from arbora._base.types import Floats, Ints, Objective, PathLike
 from arbora.tree._pictures import TreePictures
 from arbora.tree._sources import TreeSources
@@ -159,15 +160,16 @@ class Tree(TreeSources, TreePictures):
             Split from the root down, highest node first (largest where the tree has no heights), until there
             are exactly this many. With inversions (centroid linkage) a node is as high as the highest below
             it. With another objective `by`, the best of all partitions that the tree contains. "auto" takes the
-            number with the best value, for `by` "modularity" or "density".
+            number at the longest step in height (`arbora.tree.number`) or, for `by` "modularity" or "density",
+            that with the best value.
         height : float, optional
             The largest clusters whose members all join at or below this height.
         max_size : int, optional
             The fewest splits after which no cluster has more leaves.
         min_size : int or "auto", optional
             Alone: the most splits such that no cluster has fewer leaves. With `n_clusters`: smaller branches are
-            no clusters; their leaves join the largest cluster nearest to them in the tree. "auto" is a twentieth
-            of the mean size by height or balance, and half its square root by the other objectives. Without it
+            no clusters; their leaves join the largest cluster nearest to them in the tree. "auto" is a twenty-
+            fifth of the mean size by height or balance, and half its square root by the other objectives. Without it
             a branch of any size counts.
         by : {"height", "information", "modularity", "density", "variance", "balance"}
             What the cut into `n_clusters` is best at; see `arbora.tree.objective_cut`. "information" and
@@ -207,14 +209,14 @@ class Tree(TreeSources, TreePictures):
 
         # arrays compare element by element: what is no text is refused by the checks below
         by_height = isinstance(by, str) and by == "height" and min_size is None
-        if n_clusters is not None and (not by_height or isinstance(n_clusters, str)):
+        if n_clusters is not None and (not by_height or is_auto(n_clusters)):
             if height is not None or max_size is not None:
                 raise ValueError("n_clusters cannot be combined with height or max_size.")
             return objective_cut.best_cut(
                 self,
                 n_clusters,
                 by,
-                min_size=1 if min_size is None else min_size,
+                min_size=("auto" if is_auto(n_clusters) else 1) if min_size is None else min_size,
                 similarity=similarity,
                 data=data,
                 exact=exact,

@@ -26,6 +26,7 @@ from arbora._base.params import check_choice, check_switch, check_whole
 from arbora._base.types import Bools, Floats, Ints
 from arbora.tree import objective_kernels as kernels
 from arbora.tree.cutting import Exact, check_count, joining_heights
+from arbora.tree.number import find_number, least_size
 from arbora.tree.pass_kernels import sum_to_root
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 
 CutObjective: TypeAlias = Literal["height", "information", "modularity", "density", "variance", "balance"]
 MinSize: TypeAlias = int | Literal["auto"]
-# By height nothing tells a rare cluster from dust: it needs a twentieth of the mean size. Other objectives weigh a
+# By height nothing tells a rare cluster from dust: it needs a twenty-fifth of the mean size. Other objectives weigh a
 # cluster by themselves, and half the square root of the mean size is enough. Chosen on the sets of
 # benchmarks/defaults.py that are not reported, and on the four graphs of the FPH paper.
-_SHARE_BY_HEIGHT = 20
+_SHARE_BY_HEIGHT = 25
 # Where the number of clusters is to be found, their least size is that of a cut into this many.
 _SUPPOSED = 20
 # Every number of clusters up to this is compared where the number is to be found.
@@ -119,6 +120,11 @@ def best_cut(
     """Cluster of each leaf in the best partition; parameters as in `Tree.cut`."""
     if exact == "binarize":
         tree = tree.binarize()
+    if n_clusters == "auto" and by == "height":
+        smallest = None if min_size in (None, "auto") else check_min_size(min_size, tree.n_leaves, 1, by)
+        found = find_number(tree, smallest)
+        nodes = best_nodes(tree, found.n_clusters, by, smallest or least_size(tree.n_leaves), exact="nearest")
+        return labels_of_nodes(tree, nodes, mark_outliers=outliers)
     if n_clusters == "auto":
         smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED, by)
         value = node_values(tree, by, smallest, similarity=similarity, data=data)
@@ -174,7 +180,7 @@ def _most(tree: Tree, min_size: int) -> int:
 def _best_number(partitions: Partitions, by: str) -> int:
     if by not in ("modularity", "density"):
         raise ValueError(
-            f'n_clusters="auto" needs by="modularity" or by="density", whose best value says how many there are. '
+            f'n_clusters="auto" needs by="height", "modularity" or "density", which say how many there are. '
             f"Got by={by!r}."
         )
     return 1 + int(np.argmax(partitions.values))
