@@ -113,5 +113,5 @@ def _row(table: Table, data: Data, method: Method, found: Sequence[Record]) -> R
 def _rounding(metric: Metric, value: float) -> float:
     """Half a unit of the last digit that the paper prints."""
     if metric.significant and value:
-        return 0.5 * 10.0 ** (np.floor(np.log10(abs(value))) + 1 - metric.significant)
+        return 0.5 * 10.0 ** (int(np.floor(np.log10(abs(value)))) + 1 - metric.significant)
     return 0.5 * 10.0**-metric.decimals

@@ -18,9 +18,19 @@ PAPERS = {
 @cache
 def all_tables() -> tuple[Table, ...]:
     """Every table, paper by paper."""
-    from arbora.reproduce.tables import fph, fph_figures, ghhc, hyphc, l2h, l2h_classes, scikit
+    from arbora.reproduce.tables import (
+        fph,
+        fph_figures,
+        fph_known,
+        ghhc,
+        hyphc,
+        l2h,
+        l2h_ablations,
+        l2h_classes,
+        scikit,
+    )
 
-    modules = (hyphc, ghhc, fph, fph_figures, l2h, l2h_classes, scikit)
+    modules = (hyphc, ghhc, fph, fph_known, fph_figures, l2h, l2h_ablations, l2h_classes, scikit)
     return tuple(table for module in modules for table in module.TABLES)
 
 

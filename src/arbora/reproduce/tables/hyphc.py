@@ -154,7 +154,7 @@ TRIPLES = Table(
 )  # fmt: skip
 
 
-def _decode(problem: Problem, seed: int, *, decoder: str, max_epochs: int) -> dict[str, float]:
+def _decode(problem: Problem, seed: int, *, decoder: Any, max_epochs: int) -> dict[str, float]:
     from arbora.hyperbolic import decode
 
     model = ab.HypHC(max_epochs=max_epochs, random_state=seed).fit(problem.similarity)

@@ -1,4 +1,4 @@
-"""Tables of L2H on features: comparison (1), time (2), ImageNet (3), backbones (4 to 6), ablations (7 to 9, Fig. 5)."""
+"""Tables of L2H on features: comparison (1), time (2), ImageNet (3), backbones (4 to 6)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import arbora as ab
 from arbora.reproduce import data as published
 from arbora.reproduce.systems import baseline
-from arbora.reproduce.table import Data, Method, Metric, Table
+from arbora.reproduce.table import Data, Kind, Method, Metric, Table
 
 FLAT = (
     Metric("nmi", "NMI", "higher"),
@@ -84,7 +84,7 @@ def score(problem: Problem, result: Any) -> dict[str, float]:
     return scores
 
 
-def _flat_model(backbone: str, n_clusters: int, seed: int, **options: Any) -> Any:
+def flat_model(backbone: str, n_clusters: int, seed: int, **options: Any) -> Any:
     from sklearn.cluster import KMeans
 
     if backbone == "k-means":
@@ -97,7 +97,7 @@ def with_l2h(
     **options: Any,
 ) -> Clusters:  # fmt: skip
     """A flat model on the training features, the tree of its clusters by L2H, and clusters of the test points."""
-    model = _flat_model(backbone, n_clusters or problem.n_clusters, seed, **(steps or {})).fit(problem.train)
+    model = flat_model(backbone, n_clusters or problem.n_clusters, seed, **(steps or {})).fit(problem.train)
     tree = ab.L2H(n_bootstraps=0, **options).fit(ab.logits.from_estimator(model, problem.train)).tree_
     return Clusters(tree, ab.logits.from_estimator(model, problem.test).argmax(axis=1))
 
@@ -127,22 +127,24 @@ def _test_and_k(problem: Problem) -> dict[str, Any]:
     return {"n_clusters": problem.n_clusters}
 
 
-_PUBLISHED = {"refine": False}
-_QUICK = {"steps": {"max_steps": 30}}
+PUBLISHED = {"refine": False}
 _ON_TEST = "Clusters the test points themselves: it has no inference."
+
+
+_FORMS: tuple[tuple[str, Kind, dict[str, Any]], ...] = (
+    ("", "as published", PUBLISHED),
+    (" + tree search", "with tree search", {}),
+)
 
 
 def l2h_methods() -> tuple[Method, ...]:
     """L2H on both backbones, as published and refined."""
+    short = {"TURTLE": {"steps": {"max_steps": 30}}, "TEMI": {"steps": {"max_epochs": 2}}}
     return tuple(
-        Method(name, with_l2h, kind, f"L2H-{backbone}", {"backbone": backbone, **options},
-               {"steps": {"max_steps": 30} if backbone == "TURTLE" else {"max_epochs": 2}})
-        for backbone in ("TEMI", "TURTLE")
-        for name, kind, options in (
-            (f"L2H-{backbone}", "as published", _PUBLISHED),
-            (f"L2H-{backbone} + tree search", "with tree search", {}),
-        )
-    )  # type: ignore[return-value]  # fmt: skip
+        Method(f"L2H-{name}{form}", with_l2h, kind, f"L2H-{name}", {"backbone": name, **options}, short[name])
+        for name in ("TEMI", "TURTLE")
+        for form, kind, options in _FORMS
+    )
 
 
 KMEANS = Method("k-means + L2H", with_l2h, "baseline", None, {"backbone": "k-means"}, slower=0.2)
@@ -212,7 +214,7 @@ TABLE_2 = Table(
     tuple(Data(name, apart=OTHER_MACHINE, seconds=40 if name == "imagenet-1k" else 3) for name in SIZES),
     (Metric("minutes_cpu", "minutes", "lower", decimals=4),),
     (
-        Method("L2H alone", _timed, "as published", "L2H alone", _PUBLISHED, is_random=False),
+        Method("L2H alone", _timed, "as published", "L2H alone", PUBLISHED, is_random=False),
         Method("L2H, refined", _timed, "with tree search", "L2H alone", is_random=False),
     ),
     _load_logits,
@@ -288,113 +290,4 @@ TABLE_6 = Table(
     note="What clusters the test points themselves has an advantage over L2H, which predicts them.",
 )
 
-
-def _ablation(name: str, title: str, variants: dict[str, dict[str, Any]], note: str) -> Table:
-    """Variants of Algorithm 1 on TURTLE's logits."""
-    return Table(
-        "l2h",
-        name,
-        title,
-        (CIFAR_100, *ABSENT, NEWS, DIGITS),
-        HIERARCHICAL,
-        tuple(
-            Method(
-                variant,
-                with_l2h,
-                "as published",
-                variant,
-                {"backbone": "TURTLE", **_PUBLISHED, **options},
-                _QUICK,
-            )
-            for variant, options in variants.items()
-        )
-        + (Method("refined", with_l2h, "with tree search", None, {"backbone": "TURTLE"}, _QUICK),),
-        load,
-        score,
-        n_seeds=2,
-        note=note,
-    )
-
-
-TABLE_7 = _ablation(
-    "7",
-    "Aggregation of a group's scores",
-    {
-        "sum of sums": {"aggregation": "sum"},
-        "mean of means": {"aggregation": "mean_of_means"},
-        "sum of means": {},
-    },
-    '"Sum of means" is the paper\'s choice.',
-)
-TABLE_9 = _ablation(
-    "9",
-    "Merging the least sure group, or any pair",
-    {"all pairs": {"merging": "all_pairs"}, "Algorithm 1": {}},
-    "l2h/classes has the same variants on a classifier's logits.",
-)
-
-
-def _coarse_problem(dataset: str, seed: int, quick: bool) -> Problem:
-    return load(dataset.partition(",")[0], seed, quick)
-
-
-def _at_level(problem: Problem, seed: int, *, steps: dict[str, Any] | None = None) -> NDArray[Any]:
-    assert problem.coarse is not None
-    k = len(np.unique(problem.coarse))
-    model = _flat_model("TURTLE", k, seed, **(steps or {})).fit(problem.train)
-    return np.asarray(ab.logits.from_estimator(model, problem.test).argmax(axis=1))
-
-
-def _cut_at_level(problem: Problem, seed: int, **options: Any) -> NDArray[Any]:
-    assert problem.coarse is not None
-    found = with_l2h(problem, seed, backbone="TURTLE", **options)
-    return np.asarray(found.tree.cut(n_clusters=len(np.unique(problem.coarse)))[found.leaf])
-
-
-def _coarse_score(problem: Problem, labels: NDArray[Any]) -> dict[str, float]:
-    assert problem.coarse is not None
-    return score(problem._replace(y=problem.coarse), labels)
-
-
-TABLE_8 = Table(
-    "l2h",
-    "8",
-    "Coarse levels: cut the tree, or train again",
-    (
-        *(
-            Data(f"inaturalist21-{level}", absent="2.7 million images: no features in ARBORA_DATA")
-            for level in ("order", "class", "phylum", "kingdom")
-        ),
-        Data("cifar-100, 20 superclasses", CIFAR_100.files, seconds=60),
-        Data("20news, middle level", NEWS.files, seconds=25),
-    ),
-    FLAT,
-    (
-        Method("TURTLE at each level", _at_level, "baseline", "TURTLE at each level", {}, _QUICK),
-        Method("L2H-TURTLE", _cut_at_level, "as published", "L2H-TURTLE", _PUBLISHED, _QUICK),
-        Method("L2H-TURTLE + tree search", _cut_at_level, "with tree search", "L2H-TURTLE", {}, _QUICK),
-    ),
-    _coarse_problem,
-    _coarse_score,
-    n_seeds=2,
-    note="iNaturalist is not here; the same question on two sets with known coarser classes.",
-)
-
-FIGURE_5 = Table(
-    "l2h",
-    "fig5",
-    "Another number of clusters than classes",
-    (CIFAR_100,),
-    SIX,
-    tuple(
-        Method(f"K = {k}", with_l2h, "as published", None, {"backbone": "TURTLE", "n_clusters": k, **_PUBLISHED},
-               {"steps": {"max_steps": 30}})
-        for k in (85, 90, 95, 100, 105, 110, 115)
-    ),
-    load,
-    score,
-    n_seeds=1,
-    note="L2H-TURTLE. The paper draws curves and prints no figures.",
-)  # fmt: skip
-
-TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6, TABLE_7, TABLE_8, TABLE_9, FIGURE_5)
+TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6)
