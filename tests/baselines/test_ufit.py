@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from data_sets import hyphc_features
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import minimum_spanning_tree
@@ -83,6 +84,22 @@ def test_the_authors_figures_come_out(name, cost, accuracy, purity):
     found = ab.metrics.clustering_accuracy(y, tree.cut(n_clusters=len(np.unique(y))))
     assert found == pytest.approx(accuracy, abs=0.003)
     assert ab.metrics.dendrogram_purity(tree, y) == pytest.approx(purity, abs=0.005)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "cost"), [("zoo", 2.896e5), ("iris", 7.916e5), ("glass", 2.925e6)])
+def test_dasguptas_cost_is_near_that_in_hyphcs_table(name, cost):
+    """Chami et al. 2020, Table 1, row UFit: within 2 percent. It names no cost function: the best of three counts."""
+    X = hyphc_features(name)
+    similarity = ab.similarity.cosine(X)
+    found = [2 * ab.metrics.dasgupta_cost(ufit(X, one), similarity) for one in COSTS]
+    assert min(found) == pytest.approx(cost, rel=0.02)
+
+
+def test_equal_points_break_no_cost():
+    X = np.repeat(np.eye(3), 4, axis=0)
+    for cost in COSTS:
+        assert ufit(X, cost, max_epochs=20).n_leaves == 12
 
 
 def random_graph(n, seed):

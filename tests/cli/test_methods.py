@@ -102,7 +102,14 @@ def test_a_parameter_that_a_method_does_not_have_is_refused(method):
 
 
 @pytest.mark.parametrize(
-    ("method", "name"), [("average", "method"), ("ward", "metric"), ("auto", "random_state")]
+    ("method", "name"),
+    [
+        ("average", "method"),
+        ("ward", "metric"),
+        ("auto", "random_state"),
+        ("eph", "relaxation"),
+        ("louvain", "similarity"),
+    ],
 )
 def test_parameters_with_an_option_of_their_own_are_not_settings(method, name):
     with pytest.raises(CommandError, match="no parameter"):
@@ -134,6 +141,12 @@ def test_a_setting_of_the_wrong_type_is_an_error_in_arboras_words(method, name):
     )
     with pytest.raises((CommandError, ValueError, TypeError), match="abc"):
         fit_tree(run)
+
+
+def test_a_system_that_reports_its_progress_is_heard():
+    heard = Console(quiet=True)
+    fit_tree(Run(data_of("vectors"), "ufit", "euclidean", Running(0, 1), heard, {"max_epochs": 3}))
+    assert "fit" in heard.seconds
 
 
 def test_costs_before_and_after_the_search_are_those_of_one_graph():

@@ -120,7 +120,7 @@ EMBEDDINGS = (
         gives="tree",
         paper="Monath et al. 2019 (gHHC), on DeepWalk vectors as FPH's HGHC column",
         call="arbora.baselines.on_graphs:deepwalk_ghhc",
-        deviations="Our gHHC; n_internal decides the size of its tree.",
+        deviations="Our gHHC, 500 steps of 100 triples; FPH says 10 iterations and not of what.",
         metrics=_GRAPH_METRICS,
     ),
     System(

@@ -70,7 +70,12 @@ def deepwalk_linkage(
 
 
 def deepwalk_hyphc(
-    similarity: Any, *, dimension: int = DEEPWALK_DIMENSION, random_state: RandomState = None, **options: Any
+    similarity: Any,
+    *,
+    dimension: int = DEEPWALK_DIMENSION,
+    max_epochs: int = 50,
+    n_triples: int | None = None,
+    random_state: RandomState = None,
 ) -> Tree:
     """HypHC on DeepWalk vectors: FPH's HypHC column.
 
@@ -79,9 +84,9 @@ def deepwalk_hyphc(
     similarity : graph
     dimension : int, default=10
         Of the vectors.
+    max_epochs, n_triples : int
+        As in `arbora.HypHC`.
     random_state : int, RandomState, Generator or None
-    **options
-        Parameters of `arbora.HypHC`.
 
     Returns
     -------
@@ -96,13 +101,34 @@ def deepwalk_hyphc(
     """
     from arbora.hyperbolic import HypHC
 
-    return _fitted(HypHC, similarity, dimension, random_state, options)
+    found, seed = read_graph(similarity, "deepwalk_hyphc"), seed_of(random_state)
+    model = HypHC(1, max_epochs=max_epochs, n_triples=n_triples, random_state=seed)
+    return _named(model.fit(walk_vectors(found, dimension, seed)).tree_, found)
 
 
 def deepwalk_ghhc(
-    similarity: Any, *, dimension: int = DEEPWALK_DIMENSION, random_state: RandomState = None, **options: Any
+    similarity: Any,
+    *,
+    dimension: int = DEEPWALK_DIMENSION,
+    n_internal: int = 512,
+    max_steps: int = 500,
+    learning_rate: float = 0.1,
+    random_state: RandomState = None,
 ) -> Tree:
-    """GHHC on DeepWalk vectors: FPH's HGHC column; takes and gives what `deepwalk_hyphc` does.
+    """GHHC on DeepWalk vectors: FPH's HGHC column.
+
+    Parameters
+    ----------
+    similarity : graph
+    dimension : int, default=10
+        Of the vectors.
+    n_internal, max_steps, learning_rate
+        As in `arbora.GHHC`; no more internal nodes than points.
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    tree : Tree
 
     Examples
     --------
@@ -113,17 +139,12 @@ def deepwalk_ghhc(
     """
     from arbora.hyperbolic import GHHC
 
-    return _fitted(GHHC, similarity, dimension, random_state, options)
-
-
-def _fitted(
-    estimator: Any, similarity: Any, dimension: int, random_state: RandomState, options: dict[str, Any]
-) -> Tree:
-    found = read_graph(similarity, f"DeepWalk before {estimator.__name__}")
-    seed = seed_of(random_state)
-    vectors = walk_vectors(found, dimension, seed)
-    model = estimator(**{"n_clusters": 1, **options}, random_state=seed).fit(vectors)
-    return _named(model.tree_, found)
+    found, seed = read_graph(similarity, "deepwalk_ghhc"), seed_of(random_state)
+    n_internal = min(n_internal, max(found.n_points - 1, 1))
+    model = GHHC(
+        1, n_internal=n_internal, max_steps=max_steps, learning_rate=learning_rate, random_state=seed
+    )
+    return _named(model.fit(walk_vectors(found, dimension, seed)).tree_, found)
 
 
 def walk_vectors(similarity: GraphSimilarity, dimension: int, random_state: RandomState) -> Floats:

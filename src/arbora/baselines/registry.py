@@ -127,7 +127,7 @@ def fit(
     given = {**system.fixed, **options}
     accepted = parameters(system)
     unknown = [option for option in options if option not in accepted]
-    if unknown and not takes_more(system):
+    if unknown:
         raise TypeError(f"{name} has no parameter {unknown[0]!r}. It has {', '.join(accepted)}.")
     if "random_state" in accepted:
         given["random_state"] = random_state
@@ -145,15 +145,8 @@ def fit(
 def parameters(system: System) -> list[str]:
     """Parameters of the function or estimator, without the data and what is fixed."""
     call = system.load()
-    found = inspect.signature(call).parameters
-    named = [name for name, parameter in found.items() if parameter.kind is not parameter.VAR_KEYWORD]
-    return [name for name in (named if inspect.isclass(call) else named[1:]) if name not in system.fixed]
-
-
-def takes_more(system: System) -> bool:
-    """Whether the function hands on parameters that it does not name itself."""
-    kinds = [parameter.kind for parameter in inspect.signature(system.load()).parameters.values()]
-    return inspect.Parameter.VAR_KEYWORD in kinds
+    found = list(inspect.signature(call).parameters)
+    return [name for name in (found if inspect.isclass(call) else found[1:]) if name not in system.fixed]
 
 
 def _run(system: System, call: Any, data: Any, given: dict[str, Any]) -> Any:

@@ -138,8 +138,8 @@ def _assigned(network: TreeNetwork, rows: Tensor) -> Ints:
     network.eval()
     probability = in_pieces(network.leaf_probabilities, rows)
     network.train()
-    leaves: Ints = np.array(network.leaves, dtype=np.int64)
-    return leaves[np.asarray(probability.argmax(dim=1))]
+    best: Ints = np.asarray(probability.argmax(dim=1), dtype=np.int64)
+    return np.asarray(np.array(network.leaves)[best], dtype=np.int64)
 
 
 def _split_largest(network: TreeNetwork, rows: Tensor) -> list[Any]:

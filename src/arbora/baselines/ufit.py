@@ -30,6 +30,8 @@ CostName: TypeAlias = Literal["closest", "closest+size", "closest+triplet", "das
 COSTS = ("closest", "closest+size", "closest+triplet", "dasgupta")
 # steps of which the mean costs are compared to see whether it has converged, and how little they may differ
 _WINDOW, _TOLERANCE = 30, 0.005
+# of the largest distance, below which similarities 1 / distance in Dasgupta's cost stop growing: equal points have none
+_LEAST_DISTANCE = 1e-3
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
 
 
@@ -100,7 +102,8 @@ def ufit(
     if not len(edges.i):
         raise ValueError("ufit needs at least one edge. Got a single point or a graph without edges.")
     if cost == "dasgupta":
-        edges = Edges(edges.i, edges.j, edges.distance / edges.distance.max(), edges.n_points)
+        distance = np.maximum(edges.distance / edges.distance.max(), _LEAST_DISTANCE)
+        edges = Edges(edges.i, edges.j, distance, edges.n_points)
     chosen = _cost(cost, top_nodes, weight, triples, margin, slope)
     tree = fit_ultrametric(edges, chosen, learning_rate, max_epochs, progress).tree()
     return tree if names is None else tree.replace(name=names)

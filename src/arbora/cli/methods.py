@@ -139,7 +139,9 @@ def read_settings(given: Iterable[str]) -> dict[str, Any]:
 
 def check_settings(settings: Mapping[str, Any], method: str) -> None:
     """Refuse parameters that the method does not have."""
-    names = [name for name in _parameters(method) if name not in _NOT_SETTINGS]
+    without = (*_NOT_SETTINGS, *BY_NAME[method].fixed)
+    # the first is the data, or the estimator itself
+    names = [name for name in list(_parameters(method))[1:] if name not in without]
     for name in settings:
         if name not in names:
             raise WrongOption(
@@ -193,6 +195,8 @@ def _options(run: Run, method: Method) -> dict[str, Any]:
 
 def _call(run: Run, call: Callable[..., Tree], values: Any, options: dict[str, Any]) -> Tree:
     options = {**options, **run.settings}
+    if "progress" in inspect.signature(call).parameters:
+        return _as_tree(call(values, progress=run.console.progress, **options))
     expected = _expected_seconds(call, values, options) if run.console.shows_bars else None
     with run.console.stage(run.method, expected):
         return _as_tree(call(values, **options))
