@@ -107,6 +107,11 @@ class GraphEngine:
             return np.zeros(len(self.leaf_size))
         return np.where(self.is_lone, 0.5 * self.leaf_size**2, 0.0)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is Dasgupta's cost that counts, on a graph without self-loops."""
+        return self._code == DASGUPTA and not self.graph.self_loops.any()
+
     def similarity_to(self, point: int) -> np.ndarray:
         """Similarity of each point to one of them, summed over the points that it stands for."""
         csr, row = self.graph.csr, np.zeros(self.graph.n_points)
@@ -170,7 +175,7 @@ class GraphEngine:
         moves = moves or Moves()
         state = self.state(tree, moves.n_internal)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
-        can_stop_early = self._code == DASGUPTA and not self.graph.self_loops.any()
+        can_stop_early = self.is_plain
         graph = self._arrays._replace(price=moves.price)
 
         def before_sweep() -> None:

@@ -3,6 +3,9 @@
 A subtree that stays together is a heavy point: its inner structure costs the same wherever it goes. So the
 top of a tree can be searched on the small graph of its blocks, exactly; and what happens inside a block does not
 touch the rest, so blocks are searched side by side.
+
+Dasgupta's cost on a graph without self-loops has kernels of its own (`arbora.search.regions`), in which every level is
+searched by regions in threads. Other objectives search blocks in threads, and the levels above one after the other.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from arbora._base.types import Ints
 from arbora.search._block_kernels import slice_square
 from arbora.search.engines import GraphEngine
 from arbora.search.moves import Moves
+from arbora.search.regions import Phase, Reach, RegionSearch
 from arbora.search.run import Run
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
@@ -44,6 +48,8 @@ class Levels:
         Nodes visited before a subtree makes do with the best place so far.
     moved_at_once : int
         Pieces (or points) in the largest subtree that one level moves: the level above moves larger ones.
+    growth : int
+        How many times larger regions become from phase to phase.
     """
 
     large: int = 30_000
@@ -53,6 +59,14 @@ class Levels:
     top_sweeps: int = 3
     max_visits: int = 1000
     moved_at_once: int = 16
+    growth: int = 8
+
+    def phases(self, n_points: int, block: int, sweeps: int, top_sweeps: int) -> list[Phase]:
+        """Ever larger regions, from blocks to the whole."""
+        sizes = [block]
+        while sizes[-1] * self.growth < n_points:
+            sizes.append(sizes[-1] * self.growth)
+        return [Phase(block, sweeps), *(Phase(size, top_sweeps) for size in (*sizes[1:], n_points))]
 
 
 LEVELS = Levels()
@@ -69,6 +83,9 @@ def improve_by_levels(
     max_sweeps: int = 100,
 ) -> Tree:
     """Improve a large tree: inside blocks, between ever smaller pieces, and point by point over the whole."""
+    if engine.is_plain:
+        by_regions = ByRegions(engine, levels, n_threads, max_sweeps)
+        return by_regions.improve(tree.binarize(), run, rng)
     tree, engine, order = in_leaf_order(tree, engine)
     with run.portion(0, _BLOCKS_DONE):
         improve = partial(
@@ -158,11 +175,80 @@ def improve_top(
 ) -> Tree:
     """Search the tree above its subtrees of at most `piece` leaves, each moved as one heavy point."""
     nodes = tree.cut_nodes(max_size=piece)
-    labels = np.empty(tree.n_leaves, dtype=np.int64)
-    labels[tree.leaf_order] = labels_by_position(tree, nodes)
-    heavy = engine.contract(labels, len(nodes))
+    heavy = engine.contract(*_labels_of_pieces(tree, piece))
     max_size = levels.moved_at_once * piece * float(engine.leaf_size.mean())
     moves = Moves(
         max_size=max_size, max_visits=levels.max_visits, max_sweeps=levels.top_sweeps, certain=False
     )
     return with_top(tree, nodes, heavy.improve(top_over(tree, nodes), run, moves))
+
+
+@dataclass(frozen=True)
+class ByRegions:
+    """The levels of a search by regions, in threads."""
+
+    engine: GraphEngine
+    levels: Levels
+    n_threads: int
+    max_sweeps: int
+
+    def improve(self, tree: Tree, run: Run, rng: np.random.Generator) -> Tree:
+        """Inside blocks, between ever smaller pieces, and point by point over ever larger regions."""
+        block_sweeps = min(self.max_sweeps, self.levels.block_sweeps)
+        blocks = [Phase(self.levels.block, block_sweeps)]
+        with run.portion(0, 0.4):
+            tree = run.step(partial(self.improve_points, tree, run, blocks), rng)
+        pieces = [piece for piece in self.levels.pieces if piece * 4 < tree.n_leaves]
+        if pieces and not run.is_over:
+            with run.portion(0.4, 0.6):
+                tree = run.step(partial(self.improve_pieces, tree, run, pieces), rng)
+        top_sweeps = min(self.max_sweeps, self.levels.top_sweeps)
+        phases = self.levels.phases(tree.n_leaves, self.levels.block, max(2, block_sweeps), top_sweeps)
+        if not run.is_over:
+            with run.portion(0.6, 1):
+                tree = run.step(partial(self.improve_points, tree, run, phases), rng)
+        return tree
+
+    def improve_points(self, tree: Tree, run: Run, phases: list[Phase]) -> Tree:
+        """Move points and small subtrees."""
+        return self._searched(self.engine, tree, phases, 0, 1, run)
+
+    def improve_pieces(self, tree: Tree, run: Run, pieces: list[int]) -> Tree:
+        """Move subtrees made of pieces, large ones first; each level leaves small ones to the next."""
+        labels, n_pieces = _labels_of_pieces(tree, pieces[-1])
+        # pieces of every level consist of the smallest ones: only those are summed over all points
+        smallest = self.engine.contract(labels, n_pieces)
+        member = np.empty(n_pieces, dtype=np.int64)
+        member[labels] = np.arange(tree.n_leaves)
+        for number, (piece, finer) in enumerate(zip(pieces, [*pieces[1:], 1])):
+            if run.is_over:
+                break
+            nodes = tree.cut_nodes(max_size=piece)
+            labels, n_pieces = _labels_of_pieces(tree, piece)
+            heavy = smallest.contract(labels[member], n_pieces)
+            phases = self.levels.phases(
+                n_pieces, self.levels.block // self.levels.growth, self.levels.top_sweeps, self.levels.top_sweeps
+            )
+            with run.portion(number / len(pieces), (number + 1) / len(pieces)):
+                top = self._searched(heavy, top_over(tree, nodes), phases, finer, piece, run)
+            tree = with_top(tree, nodes, top)
+        return tree
+
+    def _searched(
+        self, engine: GraphEngine, tree: Tree, phases: list[Phase], finer: int, piece: int, run: Run
+    ) -> Tree:
+        """The tree with subtrees moved that are too large for pieces of the finer size, up to what this one allows."""
+        if tree.n_leaves < 3:
+            return tree
+        unit = self.levels.moved_at_once * float(self.engine.leaf_size.mean())
+        search = RegionSearch(tree, engine.graph.csr, engine.leaf_size, self.n_threads)
+        search.search(phases, Reach(finer * unit, piece * unit, self.levels.max_visits), run)
+        return search.tree()
+
+
+def _labels_of_pieces(tree: Tree, piece: int) -> tuple[Ints, int]:
+    """Which of the largest subtrees with at most this many leaves each leaf is in, and how many there are."""
+    nodes = tree.cut_nodes(max_size=piece)
+    labels = np.empty(tree.n_leaves, dtype=np.int64)
+    labels[tree.leaf_order] = labels_by_position(tree, nodes)
+    return labels, len(nodes)

@@ -1,0 +1,175 @@
+"""Search a large tree region by region, in threads: Dasgupta's cost on a graph without self-loops.
+
+A region is a subtree of the tree as it was given. First every small region is searched by itself, then what might have
+a better place outside its region is tried in the larger region around it, and at last in the whole tree. Neither the
+regions nor the order of work within one depend on the number of threads, so the result does not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from arbora._base.types import Floats, Ints
+from arbora.search import _region_kernels as kernels
+from arbora.search._region_kernels import NODE, Edges, Flags, Heap, Reach
+from arbora.search.moves import short_chunks
+from arbora.search.run import Run
+from arbora.similarity import GraphSimilarity
+from arbora.similarity.renumbering import renumbered
+from arbora.tree import Tree
+
+# climbs are told apart by numbers of 32 bits
+_LAST_CLOCK = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One way through the tree: regions of at most this many leaves, each swept at most this often."""
+
+    region: int
+    max_sweeps: int = 1
+
+
+@dataclass
+class Region:
+    """A subtree: leaves low .. high-1, and as many internal nodes less one, from `first` on."""
+
+    low: int
+    high: int
+    first: int
+    # the clock and the node at the top, as the kernel keeps them
+    numbers: Ints
+
+    def waiting(self, flags: Flags) -> Ints:
+        """Its leaves, then its internal nodes, that are dirty or pending."""
+        leaves, inner = slice(self.low, self.high), slice(self.first, self.first + self.high - self.low - 1)
+        found = [
+            np.flatnonzero(flags.dirty[part] | flags.pending[part]) + part.start for part in (leaves, inner)
+        ]
+        return np.concatenate(found)
+
+
+class RegionSearch:
+    """A binary tree that changes: leaves numbered in depth-first order, internal nodes in postorder."""
+
+    def __init__(self, tree: Tree, graph: sp.csr_array, leaf_size: Floats, n_threads: int = 1) -> None:
+        n = tree.n_leaves
+        self._given, self._n_threads = tree, n_threads
+        self._order = np.array(tree.leaf_order)
+        begin = tree.leaf_start[n:]
+        # children before parents, and all that is below a node together
+        postorder = np.lexsort((-begin, begin + tree.sizes[n:]))
+        self._number = np.empty(tree.n_nodes, dtype=np.int64)
+        self._number[:n] = tree.leaf_start[:n]
+        self._number[n + postorder] = n + np.arange(n - 1)
+        self.nodes = np.zeros(tree.n_nodes, dtype=NODE)
+        cross = np.zeros(tree.n_nodes)
+        cross[n:] = GraphSimilarity(graph).cross(tree)
+        size = np.zeros(tree.n_nodes)
+        size[:n] = leaf_size
+        kernels.fill_nodes(self.nodes, tree.parent, self._number, size, cross)
+        csr = renumbered(graph, self._order, n_threads)
+        self._edges = Edges(
+            csr.indptr.astype(np.int64, copy=False), csr.indices.astype(np.int32, copy=False), csr.data
+        )
+        self.flags = Flags(*(np.full(tree.n_nodes, is_set) for is_set in (True, False, False)))
+        self._tops: dict[tuple[int, int], Ints] = {}
+        self._clock = 0
+
+    def search(self, phases: Sequence[Phase], reach: Reach, run: Run) -> None:
+        """Go through the tree phase by phase; what a phase leaves pending is tried in the next."""
+        for number, phase in enumerate(phases):
+            if run.is_over:
+                return
+            if number and phase.max_sweeps == 1:
+                # what changed near those that were tried waits for another search
+                self.flags.dirty[:] = False
+            with run.portion(number / len(phases), (number + 1) / len(phases)):
+                self._search_regions(self._regions(phase.region), phase.max_sweeps, reach, run)
+
+    def tree(self) -> Tree:
+        """The tree as it is now, over the points as they were given."""
+        n = self._given.n_leaves
+        parent = np.empty(len(self.nodes), dtype=np.int64)
+        parent[np.concatenate([self._order, np.arange(n, len(self.nodes))])] = self.nodes["parent"]
+        return Tree.from_parents(parent, n, sort=True)
+
+    def _regions(self, size: int) -> list[Region]:
+        """The highest subtrees of at most this many leaves in the tree as it was given, large ones first."""
+        tree = self._given
+        tops = np.array([tree.root]) if size >= tree.n_leaves else tree.cut_nodes(max_size=size)
+        tops = tops[tree.sizes[tops] > 2]
+        tops = tops[np.argsort(-tree.sizes[tops], kind="stable")]
+        return [self._region(int(top)) for top in tops]
+
+    def _region(self, top: int) -> Region:
+        low, size, number = int(self._given.leaf_start[top]), int(self._given.sizes[top]), int(self._number[top])
+        numbers = self._tops.setdefault((low, low + size), np.array([0, number]))
+        return Region(low, low + size, number - (size - 2), numbers)
+
+    def _search_regions(self, regions: list[Region], max_sweeps: int, reach: Reach, run: Run) -> None:
+        n_nodes = len(self.nodes)
+        for sweep in range(max_sweeps):
+            self._set_rise()
+            if self._clock + n_nodes > _LAST_CLOCK:
+                self.nodes["mark"], self._clock = 0, 0
+            for region in regions:
+                # a region has fewer nodes than twice its leaves: no two climbs get the same number
+                region.numbers[0] = self._clock + 2 * region.low
+            n_moves = self._sweep(regions, reach, run, sweep, max_sweeps)
+            self._clock += 2 * self._given.n_leaves
+            self._note_later()
+            if n_moves == 0 or run.is_over:
+                return
+
+    def _sweep(self, regions: list[Region], reach: Reach, run: Run, sweep: int, max_sweeps: int) -> int:
+        done = 0
+
+        def search(region: Region) -> int:
+            nonlocal done
+            n_moves = self._search_region(region, reach, run)
+            done += region.high - region.low
+            share = (sweep + done / self._given.n_leaves) / max_sweeps
+            if self._n_threads == 1 or len(regions) == 1:
+                run.show(share, f"regions, sweep {sweep + 1}")
+            return n_moves
+
+        if self._n_threads == 1 or len(regions) == 1:
+            return sum(map(search, regions))
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            return sum(pool.map(search, regions))
+
+    def _search_region(self, region: Region, reach: Reach, run: Run) -> int:
+        waiting = region.waiting(self.flags)
+        size = region.high - region.low
+        heap = Heap(
+            np.empty(2 * size), np.empty(2 * size, dtype=np.int32), np.empty(size + 2, dtype=np.int32)
+        )
+        n_moves = 0
+        for some in short_chunks(waiting):
+            if run.is_over:
+                break
+            n_moves += kernels.sweep_region(
+                self.nodes, self._edges, self.flags, heap, region.numbers, some, region.low, region.high, reach
+            )
+        return n_moves
+
+    def _set_rise(self) -> None:
+        n_nodes = len(self.nodes)
+        root = self._number[self._given.root]
+        top = self._tops.get((0, self._given.n_leaves))
+        root = root if top is None else top[1]
+        corner, stack = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
+        kernels.set_rise(self.nodes, root, np.empty(n_nodes), corner, stack)
+
+    def _note_later(self) -> None:
+        """Neighbors of what moved in another region meet it elsewhere now."""
+        leaves = np.flatnonzero(self.flags.later)
+        self.flags.later[leaves] = False
+        self.flags.pending[leaves] = True
+        self.flags.pending[self.nodes["parent"][leaves]] = True
