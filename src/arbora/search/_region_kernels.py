@@ -335,7 +335,7 @@ def note_neighbors(nodes, edges, flags, leaves, n_listed, low, high):
 
 @kernel(nogil=True)
 def sweep_region(nodes, edges, flags, heap, numbers, candidates, low, high, reach):
-    """Move those of the candidates that are dirty or pending to their best places in the region of leaves low .. high-1.
+    """Move those candidates that are dirty or pending to their best places in the region of leaves low .. high-1.
 
     `numbers` are the clock and the node at the top of the region. Returns the number of moves.
     """

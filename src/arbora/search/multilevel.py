@@ -227,7 +227,10 @@ class ByRegions:
             labels, n_pieces = _labels_of_pieces(tree, piece)
             heavy = smallest.contract(labels[member], n_pieces)
             phases = self.levels.phases(
-                n_pieces, self.levels.block // self.levels.growth, self.levels.top_sweeps, self.levels.top_sweeps
+                n_pieces,
+                self.levels.block // self.levels.growth,
+                self.levels.top_sweeps,
+                self.levels.top_sweeps,
             )
             with run.portion(number / len(pieces), (number + 1) / len(pieces)):
                 top = self._searched(heavy, top_over(tree, nodes), phases, finer, piece, run)

@@ -92,6 +92,10 @@ class RegionSearch:
             with run.portion(number / len(phases), (number + 1) / len(phases)):
                 self._search_regions(self._regions(phase.region), phase.max_sweeps, reach, run)
 
+    def number_of(self, node: int) -> int:
+        """The number here of a node of the tree as it was given."""
+        return int(self._number[node])
+
     def tree(self) -> Tree:
         """The tree as it is now, over the points as they were given."""
         n = self._given.n_leaves
@@ -108,7 +112,11 @@ class RegionSearch:
         return [self._region(int(top)) for top in tops]
 
     def _region(self, top: int) -> Region:
-        low, size, number = int(self._given.leaf_start[top]), int(self._given.sizes[top]), int(self._number[top])
+        low, size, number = (
+            int(self._given.leaf_start[top]),
+            int(self._given.sizes[top]),
+            int(self._number[top]),
+        )
         numbers = self._tops.setdefault((low, low + size), np.array([0, number]))
         return Region(low, low + size, number - (size - 2), numbers)
 
@@ -155,7 +163,15 @@ class RegionSearch:
             if run.is_over:
                 break
             n_moves += kernels.sweep_region(
-                self.nodes, self._edges, self.flags, heap, region.numbers, some, region.low, region.high, reach
+                self.nodes,
+                self._edges,
+                self.flags,
+                heap,
+                region.numbers,
+                some,
+                region.low,
+                region.high,
+                reach,
             )
         return n_moves
 

@@ -1,0 +1,173 @@
+"""Search by regions: exact places, exact sums, nothing touched outside, the same tree on any number of threads."""
+
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trees import random_tree
+
+import arbora as ab
+from arbora.search.engines import GraphEngine
+from arbora.search.multilevel import Levels, improve_by_levels
+from arbora.search.refine import improved
+from arbora.search.regions import Phase, Reach, RegionSearch
+from arbora.search.run import Run
+from arbora.similarity import GraphSimilarity
+
+SMALL_LEVELS = Levels(large=100, block=40, pieces=(32, 8), growth=4)
+
+
+def random_graph(n, rng, degree=5.0):
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < degree / n), 1)
+    return sp.csr_array(W + W.T)
+
+
+def clustered_graph(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n // 25, 5))[rng.integers(0, n // 25, n)] + 0.6 * rng.normal(size=(n, 5))
+    return ab.similarity.knn(X, 6)
+
+
+def best_cost_of_moving(tree, node, graph):
+    """Least cost among all trees in which the subtree at `node` is put elsewhere, by trying every edge."""
+    parent, n = tree.parent.copy(), tree.n_leaves
+    home = parent[node]
+    sibling = next(child for child in tree.children(home) if child != node)
+    below = {node, home}
+    for v in range(node - 1, -1, -1):
+        if parent[v] in below - {home}:
+            below.add(v)
+    parent[sibling] = parent[home]
+    costs = []
+    for target in set(range(tree.n_nodes)) - below:
+        moved = parent.copy()
+        moved[home], moved[target], moved[node] = moved[target], home, home
+        costs.append(ab.metrics.dasgupta_cost(ab.Tree.from_parents(moved, n, sort=True), graph))
+    return min(costs)
+
+
+@settings(max_examples=60)
+@given(st.integers(3, 14), st.integers(0, 10**6))
+def test_a_subtree_goes_to_the_best_of_all_places(n, seed):
+    rng = np.random.default_rng(seed)
+    csr, tree = random_graph(n, rng), random_tree(n, rng).binarize()
+    graph = GraphSimilarity(csr)
+    node = int(rng.integers(0, tree.n_nodes - 1))
+    search = RegionSearch(tree, csr, np.ones(n))
+    search.flags.dirty[:] = False
+    search.flags.dirty[search.number_of(node)] = True
+    search.search([Phase(n)], Reach(), Run())
+    expected = min(best_cost_of_moving(tree, node, graph), ab.metrics.dasgupta_cost(tree, graph))
+    assert ab.metrics.dasgupta_cost(search.tree(), graph) == pytest.approx(expected)
+
+
+@settings(max_examples=30)
+@given(st.integers(3, 60), st.integers(0, 10**6))
+def test_sizes_and_crosses_stay_those_of_the_tree(n, seed):
+    rng = np.random.default_rng(seed)
+    csr, tree = random_graph(n, rng), random_tree(n, rng).binarize()
+    weights = rng.random(n) + 0.1
+    search = RegionSearch(tree, csr, weights)
+    search.search([Phase(max(3, n // 4), 2), Phase(n, 2)], Reach(), Run())
+    nodes, found = search.nodes, search.tree()
+    cost = ab.metrics.dasgupta_cost(found, GraphSimilarity(csr), sample_weight=weights)
+    assert (nodes["size"] * nodes["cross"]).sum() == pytest.approx(cost)
+    before = ab.metrics.dasgupta_cost(tree, GraphSimilarity(csr), sample_weight=weights)
+    assert cost <= before * (1 + 1e-12)
+
+
+def test_a_search_of_regions_changes_nothing_above_them():
+    csr = clustered_graph(300).csr
+    tree = random_tree(300, np.random.default_rng(0)).binarize()
+    search = RegionSearch(tree, csr, np.ones(300))
+    search.search([Phase(50, 3)], Reach(), Run())
+    found = search.tree()
+    assert not found.same_topology(tree)
+    tops = tree.cut_nodes(max_size=50)
+    for top in tops:
+        leaves = tree.leaves(int(top))
+        together = found.lca(np.full(len(leaves), leaves[0]), leaves).max()
+        assert np.array_equal(np.sort(found.leaves(int(together))), np.sort(leaves))
+
+
+def test_what_may_leave_its_region_is_tried_in_the_larger_one():
+    csr = clustered_graph(300).csr
+    tree = random_tree(300, np.random.default_rng(0)).binarize()
+    graph = GraphSimilarity(csr)
+    costs = []
+    for phases in ([Phase(50)], [Phase(50), Phase(300)]):
+        search = RegionSearch(tree, csr, np.ones(300))
+        search.search(phases, Reach(), Run())
+        costs.append(ab.metrics.dasgupta_cost(search.tree(), graph))
+    assert costs[1] < 0.9 * costs[0]
+
+
+def test_a_search_until_still_leaves_no_better_place():
+    graph = clustered_graph(200)
+    tree = ab.linkage(graph)
+    search = RegionSearch(tree.binarize(), graph.csr, np.ones(200))
+    search.search([Phase(40, 100), Phase(200, 100)], Reach(), Run())
+    found = search.tree()
+    exact = GraphEngine(graph).improve(found, Run())
+    assert ab.metrics.dasgupta_cost(exact, graph) == pytest.approx(ab.metrics.dasgupta_cost(found, graph))
+
+
+def test_a_search_goes_on_when_its_clock_is_full(monkeypatch):
+    graph = clustered_graph(200)
+    trees = []
+    for last in (2**31 - 1, 900):
+        monkeypatch.setattr("arbora.search.regions._LAST_CLOCK", last)
+        search = RegionSearch(random_tree(200, np.random.default_rng(1)).binarize(), graph.csr, np.ones(200))
+        search.search([Phase(40, 9), Phase(200, 9)], Reach(), Run())
+        trees.append(search.tree())
+    assert np.array_equal(trees[0].parent, trees[1].parent)
+
+
+def test_levels_give_the_same_tree_on_any_number_of_threads():
+    graph = clustered_graph(1000)
+    tree = ab.linkage(graph)
+    found = [
+        improve_by_levels(
+            GraphEngine(graph),
+            tree,
+            Run(),
+            np.random.default_rng(0),
+            levels=SMALL_LEVELS,
+            n_threads=n_threads,
+        )
+        for n_threads in (1, 2, 3)
+    ]
+    assert all(np.array_equal(found[0].parent, other.parent) for other in found)
+    costs = [ab.metrics.dasgupta_cost(t, graph) for t in (found[0], ab.refine(tree, graph))]
+    assert costs[0] < 1.02 * costs[1]
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    """Small data take the ways of large ones."""
+    monkeypatch.setattr("arbora.similarity._neighbors.EXACT_UP_TO", 300)
+    monkeypatch.setattr("arbora.linkages.graph.LARGE", 100)
+    monkeypatch.setattr(
+        sys.modules["arbora.search.refine"], "improved", partial(improved, levels=SMALL_LEVELS)
+    )
+    monkeypatch.setattr(sys.modules["arbora.search.cluster"], "LEVELS", SMALL_LEVELS)
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_the_same_seed_gives_the_same_tree_on_any_number_of_threads():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 6))[rng.integers(0, 40, 1200)] + 0.3 * rng.normal(size=(1200, 6))
+    graphs = [ab.similarity.knn(X, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 2, 3)]
+    assert all((graphs[0].csr != other.csr).nnz == 0 for other in graphs)
+    for call in (
+        lambda n_jobs: ab.linkage(graphs[0], n_jobs=n_jobs),
+        lambda n_jobs: ab.refine(ab.linkage(graphs[0]), graphs[0], n_jobs=n_jobs, random_state=0),
+        lambda n_jobs: ab.cluster(X, n_jobs=n_jobs, random_state=0),
+    ):
+        trees = [call(n_jobs) for n_jobs in (1, 2, 3)]
+        assert all(np.array_equal(trees[0].parent, tree.parent) for tree in trees)
+        assert all(np.array_equal(trees[0].height, tree.height) for tree in trees)
