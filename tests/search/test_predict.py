@@ -149,3 +149,10 @@ def test_another_number_of_features_is_refused(kind):
     for wrong in (X[:, :-1], np.hstack([X, X[:, :1]])):
         with pytest.raises(ValueError, match=r"features|shape"):
             predict(tree, similarity, wrong)
+
+
+@pytest.mark.parametrize("function", [ab.search.predict, ab.search.place])
+def test_vectors_where_a_similarity_is_due_are_refused_by_name(function):
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    with pytest.raises(TypeError, match="similarity must be a similarity"):
+        function(ab.linkage(X), X, X)

@@ -40,7 +40,8 @@ def tree_format(path: str, wanted: str = "auto") -> str:
     found = {**_SUFFIXES, **{s: kind for s, kind in _TEXT_SUFFIXES.items() if kind in TEXT_WRITERS}}
     if suffix not in found:
         raise WrongOption(
-            f"{path}: a tree is written as {', '.join(found)}, or in the format that --to names."
+            f"{path}: a tree is written as {', '.join(found)}, into a folder for iTOL (a name that ends in {os.sep}), "
+            "or in the format that --to names."
         )
     return found[suffix]
 

@@ -20,6 +20,7 @@ _HOME_OF_NAME = {
     "fit_temperature": "arbora.logits.calibration",
     "hierarchical_f1": "arbora.logits.hierarchical",
     "mistake_severity": "arbora.logits.hierarchical",
+    "name_nodes": "arbora.logits.taxonomy",
     "node_scores": "arbora.logits.hierarchical",
     "risk_coverage": "arbora.logits.hierarchical",
     "from_estimator": "arbora.logits._from_estimator",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from arbora.logits.hierarchical import risk_coverage as risk_coverage
     from arbora.logits.l2h import L2H as L2H
     from arbora.logits.report import class_report as class_report
+    from arbora.logits.taxonomy import name_nodes as name_nodes
     from arbora.logits.taxonomy import taxonomy_tree as taxonomy_tree
     from arbora.logits.temi import TEMI as TEMI
     from arbora.logits.turtle import TURTLE as TURTLE

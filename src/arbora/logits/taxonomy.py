@@ -84,15 +84,27 @@ def _entries(
     return list(taxonomy)
 
 
-def name_nodes(tree: Tree, taxonomy: Tree) -> Tree:
-    """Name the inner nodes of a tree of classes that match a taxon: each the other's best, and half their union shared.
+def name_nodes(tree: Tree, taxonomy: Taxonomy) -> Tree:
+    """The tree of classes with names on the inner nodes that match a taxon.
 
-    >>> from arbora import Tree
-    >>> tree = Tree.from_newick("((cat,dog),(car,bus));")
-    >>> name_nodes(tree, taxonomy_tree(["pet", "pet", "vehicle", "vehicle"], 4)).to_newick()
+    A node and a taxon match where each is the other's best and they share half of their union.
+
+    Parameters
+    ----------
+    tree : Tree
+        Over the classes, as ``L2H.tree_``.
+    taxonomy : Tree, sequence or dict
+        As in `class_report`: a tree over the classes, the superclass of each class, or a dictionary of them by name.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> tree = ab.Tree.from_newick("((cat,dog),(car,bus));")
+    >>> ab.logits.name_nodes(tree, ["pet", "pet", "vehicle", "vehicle"]).to_newick()
     '((cat,dog)pet,(car,bus)vehicle);'
     """
     n = tree.n_leaves
+    taxonomy = taxonomy_tree(taxonomy, n, [tree.label(leaf) for leaf in range(n)])
     taxa = [v for v in range(n, taxonomy.n_nodes) if taxonomy.name is not None and str(taxonomy.name[v])]
     if not taxa:
         return tree

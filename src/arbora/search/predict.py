@@ -18,7 +18,7 @@ from arbora.search._gather_kernels import make_work
 from arbora.search._state import DASGUPTA, make_state
 from arbora.search.engines import SAFE_WEIGHTS, comparable_features
 from arbora.similarity import FeatureSimilarity, Similarity
-from arbora.similarity.protocol import check_covers
+from arbora.similarity.inputs import covering_similarity
 from arbora.similarity.scaling import Scaling
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import max_to_root
@@ -95,7 +95,7 @@ def predict(
     >>> ab.search.predict(tree, similarity, [[0.05, 0.9], [2.0, 0.1]], n_clusters=2)
     array([0, 1])
     """
-    check_covers(similarity, tree)
+    similarity = covering_similarity(similarity, tree)
     clusters = _clusters(tree, n_clusters, height, labels)
     new = _NewPoints.read(similarity, X, n_jobs)
     node = new.best_nodes(tree, count_threads(n_jobs))
@@ -143,7 +143,7 @@ def place(
     >>> found.label, found.outlier_score
     (array([0, 0]), array([0., 1.]))
     """
-    check_covers(similarity, tree)
+    similarity = covering_similarity(similarity, tree)
     clusters = _clusters(tree, n_clusters, height, labels)
     new = _NewPoints.read(similarity, X, n_jobs)
     node = new.best_nodes(tree, count_threads(n_jobs))
