@@ -83,32 +83,14 @@ def _search(
     }
 
 
-def _vectors(problem: Problem, seed: int) -> NDArray[Any]:
-    """The paper's inputs of the vector methods: DeepWalk with 10 numbers per node."""
-    from arbora.probabilistic.deepwalk import deepwalk
-
-    return deepwalk(problem.graph, 10, random_state=seed)
-
-
-def _hyphc(problem: Problem, seed: int, **parameters: Any) -> ab.Tree:
-    return ab.HypHC(random_state=seed, **parameters).fit(_vectors(problem, seed)).tree_
-
-
-def _ghhc(problem: Problem, seed: int, **parameters: Any) -> ab.Tree:
-    model = ab.GHHC(n_internal=problem.n_internal, random_state=seed, **parameters)
-    return model.fit(_vectors(problem, seed)).tree_
-
-
 TOO_LARGE = {"dblp": "317,080 nodes: hours on two cores"}
 _QUICK = {"max_epochs": 20}
 BASELINES = (
     baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph, slower=0.2),
     baseline("louvain", "Louvain", printed="Louvain", of=_graph, slower=0.1),
     baseline("ufit", "UFit", printed="UFit", of=_graph, slower=2, skips=TOO_LARGE),
-    Method("HypHC", _hyphc, printed="HypHC", parameters={"max_epochs": 50}, quick=_QUICK, skips=TOO_LARGE,
-           note="On DeepWalk vectors, as in the paper."),
-    Method("gHHC", _ghhc, printed="gHHC", parameters={"max_steps": 500}, quick={"max_steps": 20},
-           note="On DeepWalk vectors, as in the paper (its HGHC)."),
+    baseline("deepwalk-hyphc", "HypHC", printed="HypHC", of=_graph, skips=TOO_LARGE),
+    baseline("deepwalk-ghhc", "gHHC", printed="gHHC", of=_graph, options=lambda p: {"n_internal": p.n_internal}),
     baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=5, skips=TOO_LARGE),
     baseline("average", "Average linkage", printed="Average linkage", of=_graph, is_random=False, slower=0.1),
     baseline("paris", "Paris", of=_graph, is_random=False, slower=0.1),

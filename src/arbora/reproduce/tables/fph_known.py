@@ -51,6 +51,8 @@ TABLE_10 = Table(
     LEVELS,
     (
         baseline("average", "Average linkage", printed="Average linkage", of=_graph, is_random=False),
+        baseline("deepwalk-hyphc", "HypHC", printed="HypHC", of=_graph),
+        baseline("deepwalk-ghhc", "gHHC", printed="gHHC", of=_graph, options=lambda p: {"n_internal": p.n_internal}),
         baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=5),
         baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph),
         baseline("ufit", "UFit", printed="UFit", of=_graph, slower=2),
