@@ -120,6 +120,16 @@ def test_a_system_that_cannot_run_anywhere_says_why():
         ab.baselines.fit("tcl-images", X)
 
 
+def test_eph_descends_the_expected_cost_by_its_published_gradient():
+    """Straight-through at sampled trees (Kollovieh et al. 2024, Sec. 4), which FPH has as one of its relaxations."""
+    from arbora.probabilistic import small_hsbm
+
+    graph = small_hsbm(0).adjacency
+    options = {"n_internal": 16, "max_epochs": 5}
+    expected = ab.FPH(relaxation="straight-through", random_state=0, **options).fit(graph).tree_
+    assert ab.baselines.fit("eph", graph, random_state=0, **options) == expected
+
+
 def test_parameters_leave_out_the_data_and_what_is_fixed():
     assert parameters(SYSTEMS["average"])[:2] == ["metric", "kind"]
     assert "dimension" in parameters(SYSTEMS["deepwalk-ward"])

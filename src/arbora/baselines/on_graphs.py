@@ -232,19 +232,43 @@ def adamic_adar(similarity: Any, pairs: ArrayLike) -> Floats:
 
 
 def block_model_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomState = None) -> AnyFloats:
-    """Expected number of edges of each pair under a degree-corrected block model."""
+    """Expected number of edges of each pair under a degree-corrected block model.
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import block_model_links
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> block_model_links(triangles, [[0, 1], [0, 5]], random_state=0).shape
+    (2,)
+    """
     return _scored("DCSBM", similarity, pairs, random_state)
 
 
 def deepwalk_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomState = None) -> AnyFloats:
-    """Cosine of the DeepWalk vectors of each pair."""
+    """Cosine of the DeepWalk vectors of each pair.
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import deepwalk_links
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> deepwalk_links(triangles, [[0, 1], [0, 5]], random_state=0).shape
+    (2,)
+    """
     return _scored("DeepWalk", similarity, pairs, random_state)
 
 
 def autoencoder_links(
     similarity: Any, pairs: ArrayLike, *, max_epochs: int = 200, random_state: RandomState = None
 ) -> AnyFloats:
-    """Inner product of the graph autoencoder's embeddings of each pair."""
+    """Inner product of the graph autoencoder's embeddings of each pair.
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import autoencoder_links
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> autoencoder_links(triangles, [[0, 1], [0, 5]], max_epochs=2, random_state=0).shape
+    (2,)
+    """
     from arbora.tasks.graph_autoencoder import embed_graph
     from arbora.tasks.link_prediction import inner_product_scores
 

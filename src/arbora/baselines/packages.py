@@ -32,6 +32,13 @@ def fast_hdbscan(data: Any, *, min_samples: int = 10, min_cluster_size: int = 10
     tree : Tree
         Binary. Points in sparse regions join late, one by one, so cut it with
         ``tree.cut(n_clusters, min_size=...)``.
+
+    Examples
+    --------
+    >>> from arbora.baselines.packages import fast_hdbscan
+    >>> X = [[0.0], [0.1], [0.3], [7.0], [7.1], [7.4]]
+    >>> fast_hdbscan(X, min_samples=1).cut(n_clusters=2)  # doctest: +SKIP
+    array([0, 0, 0, 1, 1, 1])
     """
     module = require("fast_hdbscan", "fast-hdbscan")
     rows = as_vectors(data, argument="data")
@@ -66,6 +73,11 @@ def evoc(
     -------
     tree : Tree
         N-ary.
+
+    Examples
+    --------
+    >>> from arbora.baselines.packages import evoc
+    >>> tree = evoc(embeddings, random_state=0)  # doctest: +SKIP
     """
     module = require("evoc", "evoc")
     rows = as_vectors(data, argument="data", dtype=np.float32).astype(np.float32)
@@ -121,6 +133,12 @@ def genie(data: Any, *, gini_threshold: float = 0.3) -> Tree:
     -------
     tree : Tree
         Binary, without heights, as merges do not come in ascending distance.
+
+    Examples
+    --------
+    >>> from arbora.baselines.packages import genie
+    >>> genie([[0.0], [0.1], [7.0], [7.2]]).to_newick()  # doctest: +SKIP
+    '((0,1),(2,3));'
     """
     module = require("genieclust", "genie")
     rows = as_vectors(data, argument="data")
@@ -158,6 +176,14 @@ def umap_ward(
     -------
     tree : Tree
         Binary, with Ward's heights.
+
+    Examples
+    --------
+    Too few rows to reduce are clustered as they are:
+
+    >>> from arbora.baselines.packages import umap_ward
+    >>> umap_ward([[0.0], [1.0], [9.0]]).to_newick(lengths=False)
+    '((0,1),2);'
     """
     rows = as_vectors(data, argument="data")
     return _named(
