@@ -110,8 +110,8 @@ def test_rows_of_one_value_fill_several_parts():
 def test_a_graph_that_falls_apart_is_joined_by_the_distances_of_its_parts():
     rng = np.random.default_rng(0)
     where = np.array([0.0, 1.0, 100.0, 101.0])
-    leaf = rng.integers(4, size=2400)
-    rows = np.column_stack([1000 * where[leaf], np.zeros(2400)]) + rng.normal(size=(2400, 2))
+    leaf = rng.integers(4, size=1500)
+    rows = np.column_stack([1000 * where[leaf], np.zeros(1500)]) + rng.normal(size=(1500, 2))
     built = build_on_dask(da.from_array(rows, chunks=(500, -1)), OPTIONS, limits=SMALL_PARTS)
     assert built.report.n_components >= 4
     assert ab.metrics.dendrogram_purity(built.tree, leaf) == 1

@@ -22,7 +22,7 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-ROWS, LABELS = grouped_rows(2500)
+ROWS, LABELS = grouped_rows(2000)
 OPTIONS = Options(random_state=0, n_jobs=1, metric="euclidean")
 # dying processes leave unclosed sockets behind; whether results are right is what matters here
 pytestmark = [
