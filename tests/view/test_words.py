@@ -9,10 +9,12 @@ from arbora import Tree
 from arbora.view.words import WordCounts
 
 
-def score_by_definition(word, texts, leaves):
+def score_by_definition(word, texts, tree, node):
+    leaves = set(tree.leaves(node).tolist())
+    beside = set(tree.leaves(tree.parent[node]).tolist()) - leaves
     inside = sum(word in texts[leaf].split() for leaf in leaves) / len(leaves)
-    everywhere = sum(word in text.split() for text in texts) / len(texts)
-    return inside * math.log(inside / everywhere) if inside else 0.0
+    others = (sum(word in texts[leaf].split() for leaf in beside) + 0.5) / (len(beside) + 1)
+    return inside * math.log(inside / others) if inside else 0.0
 
 
 def test_top_words_are_those_of_the_highest_score():
@@ -22,11 +24,10 @@ def test_top_words_are_those_of_the_highest_score():
     texts = [" ".join(rng.choice(vocabulary, 3)) for _ in range(30)]
     words = WordCounts(texts, tree)
     for node in range(30, tree.root):
-        leaves = tree.leaves(node)
-        scores = [score_by_definition(word, texts, leaves) for word in words.top(node)]
+        scores = [score_by_definition(word, texts, tree, node) for word in words.top(node)]
         assert scores == sorted(scores, reverse=True)
         assert all(score > 0 for score in scores)
-        best = max(score_by_definition(word, texts, leaves) for word in vocabulary)
+        best = max(score_by_definition(word, texts, tree, node) for word in vocabulary)
         assert not scores or math.isclose(scores[0], best)
 
 
@@ -50,3 +51,13 @@ def test_no_texts_have_no_words():
     words = WordCounts(["", ""], Tree.from_newick("(a,b);"))
     assert words.top(2) == []
     assert words.title(0) == ""
+
+
+def test_a_page_says_what_keywords_says():
+    rng = np.random.default_rng(1)
+    tree = random_tree(25, rng)
+    texts = [" ".join(rng.choice(["apple", "pear", "plum", "cherry", "quince"], 2)) for _ in range(25)]
+    found = tree.keywords(texts, n_words=3, ngram_range=(1, 1))
+    words = WordCounts(texts, tree)
+    for node in range(25, tree.n_nodes):
+        assert {keyword.word for keyword in found[node][:1]} <= set(words.top(node, 3))

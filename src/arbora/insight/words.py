@@ -1,8 +1,6 @@
 """Words that set the nodes of a tree over documents apart, and names made of them.
 
-A word's score at a node is its share of the node's texts times the logarithm of how much larger that is than its share
-of the siblings' texts: class-based tf-idf with the siblings as the other classes. At the root, which has no siblings,
-the share counts alone.
+Words are ranked by `arbora.tree.word_scores`, as in the page.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ import scipy.sparse as sp
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 from arbora.tree import Tree
+from arbora.tree.word_scores import word_scores
 
 Tokenizer = Callable[[str], Sequence[str]]
 # Nodes that get words unless others are named: the largest ones.
@@ -228,14 +227,13 @@ def _sums(tree: Tree, counts: Any, chosen: Ints) -> Floats:
 def _best(
     tree: Tree, node: int, sums: Floats, place: dict[int, int], vocabulary: list[str], n_words: int
 ) -> list[Keyword]:
-    share = sums[place[node]] / tree.sizes[node]
-    above = int(tree.parent[node])
-    if above < 0:
-        score = share
-    else:
-        n_others = int(tree.sizes[above] - tree.sizes[node])
-        others = (sums[place[above]] - sums[place[node]] + 0.5) / (n_others + 1)
-        score = share * np.log(np.maximum(share, 1e-12) / others)
+    here, size, above = sums[place[node]], int(tree.sizes[node]), int(tree.parent[node])
+    share = here / size
+    score = (
+        word_scores(here, size)
+        if above < 0
+        else word_scores(here, size, sums[place[above]], int(tree.sizes[above]))
+    )
     order = np.argsort(-score, kind="stable")[:n_words]
     return [
         Keyword(vocabulary[k], float(score[k]), float(share[k]))

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arbora.tree import Tree
+from arbora.tree.word_scores import word_scores
 
 
 def topic_words(
@@ -36,8 +37,8 @@ def topic_words(
     max_depth : int
         Nodes down to this depth (the root has 0).
     distinct : bool
-        Rank words by how much more often they occur below the node than below its parent (frequency times the
-        logarithm of that ratio) rather than by frequency alone. The root is always by frequency.
+        Rank words by how much more often they occur below the node than below its siblings, as `Tree.keywords` does,
+        rather than by frequency alone. The root is always by frequency.
 
     Returns
     -------
@@ -59,23 +60,17 @@ def topic_words(
         raise ValueError(f"words must name the {counts.shape[1]} columns of counts. Got {len(words)} words.")
     shown: dict[int, np.ndarray] = {}
     excluded: dict[int, set] = {}
-    shares: dict[int, np.ndarray] = {}
+    sums: dict[int, np.ndarray] = {}
     for node in range(tree.root, tree.n_leaves - 1, -1):  # parents before children
         if tree.depths[node] > max_depth:
             continue
         above = int(tree.parent[node])
-        shares[node] = np.asarray(counts[tree.leaves(node)].mean(axis=0)).ravel()
+        sums[node] = np.asarray(counts[tree.leaves(node)].sum(axis=0)).ravel()
         hidden = excluded.get(above, set()) | set(shown.get(above, np.zeros(0, np.int64)).tolist())
-        value = _value(shares[node], shares.get(above) if distinct else None)
+        beside = (sums[above], int(tree.sizes[above])) if distinct and above >= 0 else ()
+        value = word_scores(sums[node], int(tree.sizes[node]), *beside)
         value[list(hidden)] = -np.inf
         order = np.argsort(-value, kind="stable")[:n_words]
         shown[node] = order[value[order] > 0]
         excluded[node] = hidden
     return {node: [int(c) if words is None else words[c] for c in top] for node, top in shown.items()}
-
-
-def _value(share, parent_share):
-    if parent_share is None:
-        return share.copy()
-    ratio = np.divide(share, parent_share, out=np.ones_like(share), where=parent_share > 0)
-    return share * np.log(np.maximum(ratio, 1e-12))

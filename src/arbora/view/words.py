@@ -1,4 +1,4 @@
-"""Top words of a node: the words its texts use more than the rest does."""
+"""Top words of a node, as `Tree.keywords` ranks them: those its texts use more than its siblings' do."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from arbora.tree import Tree
+from arbora.tree.word_scores import word_scores
 
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _IN_A_TITLE = 3
@@ -51,20 +52,19 @@ class WordCounts:
         self._titles: dict[int, str] = {}
 
     def top(self, node: int, most: int = 10) -> list[str]:
-        """Words by their share of the node's texts times the log of its ratio to their share of all texts."""
+        """Words of the node's texts by their score, best first; those not more frequent than beside it are left out."""
+        here, sizes = self._counts(node), self.tree.sizes
+        above = int(self.tree.parent[node])
+        beside = () if above < 0 else (self._counts(above), int(sizes[above]))
+        score = word_scores(here, int(sizes[node]), *beside)
+        order = np.argsort(-score, kind="stable")
+        return [self.vocabulary[k] for k in order if here[k] > 0 and score[k] > 0][:most]
+
+    def _counts(self, node: int) -> np.ndarray:
+        """How many texts of a node contain each word."""
         start, size = int(self.tree.leaf_start[node]), int(self.tree.sizes[node])
-        here = np.bincount(
-            self.index[self.offsets[start] : self.offsets[start + size]], minlength=len(self.vocabulary)
-        )
-        words = np.flatnonzero(here)
-        share = here[words] / size
-        if size == self.tree.n_leaves:
-            # nothing lies outside the root to differ from
-            score = share
-        else:
-            score = share * np.log(share / (self.total[words] / self.tree.n_leaves))
-            words, score = words[score > 0], score[score > 0]
-        return [self.vocabulary[words[k]] for k in np.argsort(-score, kind="stable")[:most]]
+        found = self.index[self.offsets[start] : self.offsets[start + size]]
+        return np.bincount(found, minlength=len(self.vocabulary))
 
     def title(self, node: int) -> str:
         """A name for a node that has none: its first words."""

@@ -236,14 +236,21 @@ export class LocalSource {
     return images;
   }
 
+  wordCounts(s) {
+    const a = this.arrays, counts = new Int32Array(this.facts.vocabulary.length);
+    for (let k = a.wordOffsets[a.start[s]]; k < a.wordOffsets[a.start[s] + a.size[s]]; k++) counts[a.wordIndex[k]]++;
+    return counts;
+  }
+
   topWords(s, most) {
-    const a = this.arrays, n = this.facts.nLeaves, size = a.size[s];
-    const counts = new Int32Array(this.facts.vocabulary.length);
-    for (let k = a.wordOffsets[a.start[s]]; k < a.wordOffsets[a.start[s] + size]; k++) counts[a.wordIndex[k]]++;
+    // the formula of tree/word_scores.py
+    const a = this.arrays, size = a.size[s], up = this.parents[s];
+    const here = this.wordCounts(s), above = up >= 0 ? this.wordCounts(up) : null;
     const scored = [];
-    counts.forEach((count, word) => {
+    here.forEach((count, word) => {
       if (!count) return;
-      const share = count / size, score = size === n ? share : share * Math.log(share / (a.wordTotal[word] / n));
+      const share = count / size;
+      const score = above ? share * Math.log(share / ((above[word] - count + 0.5) / (a.size[up] - size + 1))) : share;
       if (score > 0) scored.push([score, word]);
     });
     return scored.sort((p, q) => q[0] - p[0] || p[1] - q[1]).slice(0, most).map((pair) => this.facts.vocabulary[pair[1]]);
