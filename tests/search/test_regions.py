@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from trees import random_tree
 
 import arbora as ab
+from arbora.search._region_kernels import Reach
 from arbora.search.engines import GraphEngine
 from arbora.search.multilevel import Levels, improve_by_levels
 from arbora.search.refine import improved
-from arbora.search.regions import Phase, Reach, RegionSearch
+from arbora.search.regions import Phase, RegionSearch
 from arbora.search.run import Run
 from arbora.similarity import GraphSimilarity
 

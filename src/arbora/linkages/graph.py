@@ -117,7 +117,7 @@ def _merges_in_rounds(
     if method == "average":
         return merge_in_rounds(rows, np.ones(found.n_points), order, n_threads)
     here = np.repeat(np.arange(found.n_points), length)
-    degree = np.bincount(here, weight, minlength=found.n_points) + loops
+    degree: Floats = np.bincount(here, weight, minlength=found.n_points) + loops
     return _by_degree(merge_in_rounds(rows, degree, order, n_threads), degree)
 
 
@@ -151,8 +151,8 @@ def heavy_linkage(csr: sp.csr_array, sizes: Floats) -> Tree:
     if csr.shape[0] == 1:
         return Tree([-1], 1)
     end, weight = _list_edges(csr)
-    merges = kernels.agglomerate(end, weight, sizes.astype(np.float64), kernels.AVERAGE)
-    return _tree_from_merges(*merges, csr.shape[0])
+    left, right, similarity = kernels.agglomerate(end, weight, sizes.astype(np.float64), kernels.AVERAGE)
+    return _tree_from_merges(left, right, similarity, csr.shape[0])
 
 
 def _list_edges(csr: sp.csr_array) -> tuple[NDArray[np.int32], Floats]:

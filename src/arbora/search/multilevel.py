@@ -19,9 +19,10 @@ import scipy.sparse as sp
 
 from arbora._base.types import Ints
 from arbora.search._block_kernels import slice_square
+from arbora.search._region_kernels import Reach
 from arbora.search.engines import GraphEngine
 from arbora.search.moves import Moves
-from arbora.search.regions import Phase, Reach, RegionSearch
+from arbora.search.regions import Phase, RegionSearch
 from arbora.search.run import Run
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree

@@ -4,8 +4,8 @@ A search that ends before nothing moves any longer leaves joins without any simi
 sides has moved elsewhere. Under Dasgupta's cost some side of such a join always has a better place, as long as an
 edge leaves the join. Let no edge lead from A to B in ((A, B), C), but some from A or B to C: if from B, then
 (A, (B, C)) costs less; if from A, then ((A, C), B) does. Where none leads to C either, the join above is such a join
-itself. So these sides alone are moved to their best places until no such join is left, which takes about as long as
-there is something to repair.
+itself. Whichever of A and B is smaller can make either move. So the smaller sides alone are moved to their best places
+until no such join is left, which takes about as long as there is something to repair.
 """
 
 from __future__ import annotations
@@ -39,10 +39,14 @@ def join_related(engine: GraphEngine, tree: Tree, run: Run) -> Tree:
 
 
 def unrelated_sides(tree: Tree, graph: GraphSimilarity) -> Ints:
-    """Children of the nodes where no edge meets though some edge leaves them."""
+    """Children, but for the largest, of the nodes where no edge meets though some edge leaves them."""
     is_unrelated = np.zeros(tree.n_nodes, dtype=bool)
     is_unrelated[tree.n_leaves :] = unrelated_joins(tree, graph)
-    return np.flatnonzero((tree.parent >= 0) & is_unrelated[tree.parent])
+    sides = np.flatnonzero((tree.parent >= 0) & is_unrelated[tree.parent])
+    by_size = sides[np.argsort(tree.sizes[sides], kind="stable")]
+    # of each parent the last, which is the largest, stays
+    _, last = np.unique(tree.parent[by_size][::-1], return_index=True)
+    return np.delete(by_size, len(by_size) - 1 - last)
 
 
 def unrelated_joins(tree: Tree, graph: GraphSimilarity) -> Bools:
