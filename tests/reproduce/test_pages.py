@@ -44,7 +44,7 @@ def test_every_record_in_the_repository_belongs_to_a_cell():
 def test_a_table_shows_mean_deviation_and_the_papers_figure():
     page = ".. arbora-results: hyphc/1\nold\n.. arbora-results-end\nafter"
     text = filled(page, found(280_100.0, 280_300.0))
-    assert '"zoo","HypHC","as published","2.802e5","2.8020e5 ± 1.0000e2"' in text
+    assert '"zoo","HypHC","as published","2.802e5","2.8020e5 ± 0.0010e5"' in text
     assert "old" not in text
     assert text.endswith("after")
     assert filled(text, found(280_100.0, 280_300.0)) == text

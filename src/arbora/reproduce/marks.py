@@ -83,6 +83,8 @@ class Row:
         verdicts = {figure.metric.title: figure.verdict for figure in self.figures if figure.verdict}
         if not verdicts:
             return f"{APART} ({NOT_PRINTED})"
+        if self.method.kind == "bound" and set(verdicts.values()) != {WITHIN}:
+            return f"{APART} (a bound, and no method; it differs from the paper's)"
         if len(set(verdicts.values())) == 1:
             return next(iter(verdicts.values()))
         grouped = {word: [t for t, v in verdicts.items() if v == word] for word in (BETTER, WITHIN, WORSE)}
@@ -114,4 +116,4 @@ def _rounding(metric: Metric, value: float) -> float:
     """Half a unit of the last digit that the paper prints."""
     if metric.significant and value:
         return 0.5 * 10.0 ** (int(np.floor(np.log10(abs(value)))) + 1 - metric.significant)
-    return 0.5 * 10.0**-metric.decimals
+    return 0.5 * 10.0 ** -metric.shown_decimals(value)

@@ -23,17 +23,30 @@ def number(metric: Metric, value: float) -> str:
     ('2.8015e5', '0.500')
     """
     if metric.significant:
-        digits, _, power = f"{value:.{metric.significant}e}".partition("e")
-        return f"{digits}e{int(power)}"
-    return f"{value:,.{metric.decimals}f}"
+        return _scientific(value, metric.significant, _power(value))
+    return f"{value:,.{metric.shown_decimals(value)}f}"
+
+
+def _power(value: float) -> int:
+    """Power of ten that a figure is written with."""
+    return int(f"{value:e}".partition("e")[2])
+
+
+def _scientific(value: float, digits: int, power: int) -> str:
+    return f"{value / 10.0**power:.{digits}f}e{power}"
 
 
 def figure_here(figure: Figure) -> str:
     """Mean and deviation over the seeds."""
     if not figure.values:
         return NONE
-    text = number(figure.metric, figure.mean)
-    return f"{text} ± {number(figure.metric, figure.deviation)}" if len(figure.values) > 1 else text
+    metric, text = figure.metric, number(figure.metric, figure.mean)
+    if len(figure.values) == 1:
+        return text
+    if metric.significant:
+        # with the power of the mean, so that the two can be compared
+        return f"{text} ± {_scientific(figure.deviation, metric.significant, _power(figure.mean))}"
+    return f"{text} ± {figure.deviation:,.{metric.shown_decimals(figure.mean)}f}"
 
 
 def figure_printed(figure: Figure) -> str:

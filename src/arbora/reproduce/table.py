@@ -22,6 +22,10 @@ class Metric:
     decimals: int = 3
     significant: int = 0
 
+    def shown_decimals(self, value: float) -> int:
+        """Decimals of a figure; none where it has five digits before the point, as in the papers."""
+        return 0 if abs(value) >= 10_000 else self.decimals
+
 
 @dataclass(frozen=True)
 class Data:

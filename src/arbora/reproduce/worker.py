@@ -52,11 +52,11 @@ class CompileClock(event.Listener):
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Count what is compiled meanwhile."""
-        event.register("numba:compile", self)
+        event.register("numba:compile", self)  # type: ignore[no-untyped-call]
         try:
             yield
         finally:
-            event.unregister("numba:compile", self)
+            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
 
 
 def run_cell(table_key: str, dataset: str, method_name: str, seed: int, quick: bool) -> dict[str, Any]:

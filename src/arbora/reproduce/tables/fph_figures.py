@@ -148,7 +148,7 @@ def _untrained(problem: Problem, seed: int, *, cut: str = "flat") -> dict[str, f
 
 def _searched(problem: Problem, seed: int, *, n_perturbations: int) -> dict[str, float]:
     start = ab.linkage(problem.graph, "average")
-    options = {"n_internal": 256, "n_perturbations": n_perturbations, "random_state": seed}
+    options: dict[str, Any] = {"n_internal": 256, "n_perturbations": n_perturbations, "random_state": seed}
     return _judged(problem, ab.refine(start, problem.graph, "tsd", **options), "flat")
 
 

@@ -15,10 +15,7 @@ from arbora.reproduce.systems import baseline
 from arbora.reproduce.table import Data, Method, Metric, Table
 
 COST = Metric("dasgupta_ordered_pairs", "Dasgupta cost", "lower", significant=4)
-IRIS_APART = (
-    "the paper's iris rows cannot be computed from any iris file: its bounds and linkages differ by up "
-)
-"to 0.8 %"
+IRIS_APART = "the paper's iris rows cannot be computed from any iris file: bounds and linkages differ, too"
 SMALL = (
     Data("zoo", ("vectors/zoo.npz",)),
     Data("iris", apart=IRIS_APART),
