@@ -213,31 +213,33 @@ class CenterTree:
 
     def compression_loss(self, embedded: Tensor, leaf: Tensor) -> Tensor:
         """Mean distance of points from their side's center along the line between the two centers of each split."""
-        loss = embedded.new_zeros(())
-        below = self._below(leaf)
+        pairs = torch.as_tensor(list(self.children.values())).reshape(-1, 2)
         centers = self.centers.detach()
-        for a, b in self.children.values():
-            between = centers[a] - centers[b]
-            line = between / between.norm().clamp_min(1e-9)
-            for side in (a, b):
-                loss = loss + ((centers[side] - embedded[below[side]]) @ line).abs().sum()
-        return loss / max(2 * len(self.children) * len(embedded), 1)
+        between = centers[pairs[:, 0]] - centers[pairs[:, 1]]
+        line = nn.functional.normalize(between, dim=1, eps=1e-9).repeat_interleave(2, dim=0)
+        side = pairs.flatten()
+        distance = (centers[side] * line).sum(dim=1) - embedded @ line.T
+        return (distance.abs() * self._is_below(side)[leaf]).sum() / max(len(side) * len(embedded), 1)
 
     def center_loss(self, embedded: Tensor, leaf: Tensor) -> Tensor:
         """Mean distance of the leaves' centers from the means of their points."""
-        distances = [
-            (self.centers[node] - embedded.detach()[leaf == node].mean(dim=0)).norm()
-            for node in torch.unique(leaf).tolist()
-        ]
-        return torch.stack(distances).sum() / self.n_leaves
+        n = len(self.parent)
+        count = torch.bincount(leaf, minlength=n)
+        total = torch.zeros(n, embedded.shape[1]).index_add_(0, leaf, embedded.detach())
+        present = torch.nonzero(count).flatten()
+        mean = total[present] / count[present, None]
+        return (self.centers[present] - mean).norm(dim=1).sum() / self.n_leaves
 
-    def _below(self, leaf: Tensor) -> dict[int, Tensor]:
-        """For every node, which rows are below it."""
-        found = {node: leaf == node for node in self.leaves}
-        for node in sorted(self.children, reverse=True):
-            a, b = self.children[node]
-            found[node] = found[a] | found[b]
-        return found
+    def _is_below(self, side: Tensor) -> Tensor:
+        """Which leaves, by their numbers, are below which of the given nodes: float32[n_nodes, n_sides]."""
+        column = {node: k for k, node in enumerate(side.tolist())}
+        found = np.zeros((len(self.parent), len(side)), dtype=np.float32)
+        for leaf in self.leaves:
+            node = leaf
+            while node > 0:
+                found[leaf, column[node]] = 1.0
+                node = self.parent[node]
+        return torch.as_tensor(found)
 
     def tree_over(self, embedded: Tensor, names: list[str] | None) -> Tree:
         """The tree with all points below their leaves."""
