@@ -23,7 +23,7 @@ def test_depth_limits_the_nodes():
 
 
 def test_wrong_shapes_are_refused():
-    with pytest.raises(ValueError, match="one row a leaf"):
+    with pytest.raises(ValueError, match="one row per leaf"):
         topic_words(TREE, COUNTS[:3])
     with pytest.raises(ValueError, match="name the 4 columns"):
         topic_words(TREE, COUNTS, ["a"])

@@ -5,14 +5,16 @@ import gzip
 import data_sets
 import numpy as np
 import pytest
+from cli.in_process import run
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arbora.errors import FormatError
 from arbora.metrics import dendrogram_purity
 from arbora.tasks import _glove_kernels as kernels
-from arbora.tasks import word_embeddings
-from arbora.tasks.word_embeddings import TreeGloVe, build_corpus, cooccurrences, read_documents
+from arbora.tasks import corpus as text_as_numbers
+from arbora.tasks.corpus import build_corpus, cooccurrences, read_documents
+from arbora.tasks.word_embeddings import TreeGloVe
 from arbora.tasks.wordnet import WordNet, judge
 
 TOPICS = [["red", "green", "blue", "paint"], ["one", "two", "three", "count"], ["oak", "elm", "ash", "wood"]]
@@ -46,7 +48,7 @@ def test_cooccurrences_equal_their_definition(documents, window):
 def test_pairs_do_not_depend_on_how_the_text_is_divided(monkeypatch):
     corpus = build_corpus(text(), n_words=12, min_count=1)
     whole = cooccurrences(corpus).toarray()
-    monkeypatch.setattr(word_embeddings, "_PAIR_BLOCK", 7)
+    monkeypatch.setattr(text_as_numbers, "_PAIR_BLOCK", 7)
     np.testing.assert_allclose(cooccurrences(corpus).toarray(), whole, rtol=1e-4)
 
 
@@ -75,7 +77,9 @@ def test_an_epoch_equals_plain_adagrad():
 
 
 def learn(seed):
-    return TreeGloVe(12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, random_state=seed).fit(text())
+    return TreeGloVe(12, dimension=6, n_internal=9, max_epochs=30, tree_steps=20, random_state=seed).fit(
+        text()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +102,13 @@ def test_both_costs_fall_and_the_tree_moves_the_words(learned):
     assert learned.glove_costs_[-1] < learned.glove_costs_[0]
     assert learned.tree_costs_[-1] <= learned.tree_costs_[0] + 0.05
     alone = TreeGloVe(
-        12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, tree_weight=0.0, random_state=0
+        12, dimension=6, n_internal=9, max_epochs=30, tree_steps=20, tree_weight=0.0, random_state=0
     ).fit(text())
     assert not np.allclose(alone.vectors_, learned.vectors_)
 
 
 def test_the_same_seed_gives_the_same_tree(learned):
-    again = TreeGloVe(12, dimension=6, n_internal=9, n_epochs=30, tree_steps=20, random_state=0).fit(text())
+    again = TreeGloVe(12, dimension=6, n_internal=9, max_epochs=30, tree_steps=20, random_state=0).fit(text())
     np.testing.assert_array_equal(again.tree_.parent, learned.tree_.parent)
     np.testing.assert_array_equal(again.vectors_, learned.vectors_)
 
@@ -135,17 +139,15 @@ def test_good_clusters_are_deeper_than_random_ones():
         judge(words, np.arange(7), little_wordnet())
 
 
-def test_the_command_trains_shows_and_saves(tmp_path, capsys):
+def test_the_command_trains_shows_and_saves(tmp_path):
     corpus = tmp_path / "corpus.txt.gz"
     with gzip.open(corpus, "wt", encoding="utf-8") as file:
         file.write("\n".join(" ".join(document).upper() for document in text()))
     options = ["--words", "12", "--dimension", "6", "--nodes", "9", "--epochs", "4", "--show", "3"]
+    assert "5,000" not in run("words", corpus, *options, "--quiet").out
     tree, vectors = tmp_path / "tree.nwk", tmp_path / "vectors.txt"
-    code = word_embeddings.main(
-        [str(corpus), *options, "--save-tree", str(tree), "--save-vectors", str(vectors)]
-    )
-    assert code == 0
-    assert "words: " in capsys.readouterr().out
+    done = run("words", corpus, *options, "--out", tree, "--vectors", vectors)
+    assert "words: " in done.out
     assert "oak" in tree.read_text()
     assert len(vectors.read_text().splitlines()) == 12
 
@@ -167,7 +169,7 @@ def test_what_is_no_text_is_refused(tmp_path):
 def test_clusters_of_the_brown_corpus_agree_with_wordnet():
     data_sets.load("text/wordnet30_noun")
     folder = data_sets.FOLDER / "text"
-    model = TreeGloVe(2000, n_internal=255, n_epochs=20, random_state=0).fit(
+    model = TreeGloVe(2000, n_internal=255, max_epochs=20, random_state=0).fit(
         read_documents(folder / "brown.txt.gz")
     )
     score = judge(model.words_, model.clusters_, WordNet.load(folder / "wordnet30_noun.npz"), 5000)

@@ -182,7 +182,7 @@ def autoencoder_linkage(
     from arbora.tasks.graph_autoencoder import embed_graph
 
     found = read_graph(similarity, "autoencoder_linkage")
-    vectors = embed_graph(found, n_epochs=max_epochs, random_state=seed_of(random_state))
+    vectors = embed_graph(found, max_epochs=max_epochs, random_state=seed_of(random_state))
     return _named(linkage(np.asarray(vectors, dtype=np.float64), method, kind="vectors"), found)
 
 
@@ -273,7 +273,7 @@ def autoencoder_links(
     from arbora.tasks.link_prediction import inner_product_scores
 
     found = read_graph(similarity, "VGAE")
-    vectors = embed_graph(found, n_epochs=max_epochs, random_state=seed_of(random_state))
+    vectors = embed_graph(found, max_epochs=max_epochs, random_state=seed_of(random_state))
     return inner_product_scores(vectors, np.asarray(pairs, dtype=np.int64))
 
 

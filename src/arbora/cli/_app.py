@@ -170,6 +170,38 @@ def predict(
     run_predict(PredictTask(model, new, clusters, data, metric, out), reading, running, console)
 
 
+@command(o.running)
+def words(
+    corpus: Annotated[
+        list[Path],
+        typer.Argument(metavar="CORPUS", help="Text files, plain or .gz, one document per line."),
+    ],
+    n_words: Annotated[int, typer.Option("--words", min=3, help="Size of the vocabulary.")] = 5000,
+    dimension: Annotated[int, typer.Option("--dimension", min=1, help="Length of a word vector.")] = 50,
+    n_internal: Annotated[int, typer.Option("--nodes", min=1, help="Internal nodes of the tree.")] = 511,
+    max_epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the text.")] = 20,
+    min_count: Annotated[int, typer.Option("--min-count", min=1, help="Fewest occurrences of a word.")] = 5,
+    show: Annotated[int, typer.Option("--show", min=1, help="Branches of the tree to show.")] = 12,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The tree: .npz, .nwk, .json ...")] = None,
+    vectors: Annotated[
+        Path | None, typer.Option("--vectors", help="The word vectors as text, one word per line.")
+    ] = None,
+    wordnet: Annotated[
+        Path | None, typer.Option("--wordnet", help="Noun hypernyms (.npz) to judge the clusters by.")
+    ] = None,
+    *,
+    running: o.Running,
+    console: Console,
+) -> None:
+    """Word vectors and a tree of the words, learned together from text files (gHHC with GloVe)."""
+    from arbora.cli.words import WordsTask, run_words
+
+    task = WordsTask(
+        corpus, n_words, dimension, n_internal, max_epochs, min_count, show, out, vectors, wordnet
+    )
+    run_words(task, running, console)
+
+
 @command(o.reading, o.running)
 def report(
     data: Annotated[

@@ -7,12 +7,16 @@ log-likelihood, less half a logarithm of the number of edges for each pair of bl
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from arbora._base.types import Floats, Ints, RandomState
 from arbora.similarity.graph import GraphSimilarity
 from arbora.tasks._block_kernels import sweep
 
 
-def fit_block_model(similarity: GraphSimilarity, random_state=None, n_sweeps: int = 20) -> np.ndarray:
+def fit_block_model(
+    similarity: GraphSimilarity, random_state: RandomState = None, n_sweeps: int = 20
+) -> Ints:
     """Block of every node: Louvain's communities, then single nodes move wherever the likelihood grows most.
 
     Communities are first split in two at random as long as that pays after the moves.
@@ -23,7 +27,7 @@ def fit_block_model(similarity: GraphSimilarity, random_state=None, n_sweeps: in
     rng = np.random.default_rng(random_state)
     csr = similarity.csr
     start = Louvain(random_state=int(rng.integers(2**31))).fit_predict(csr_matrix(csr)).astype(np.int64)
-    best, best_score = None, -np.inf
+    best, best_score = start, -np.inf
     for n_parts in (1, 2, 3, 4, 6, 8):
         blocks = start * n_parts + rng.integers(0, n_parts, len(start))
         blocks = np.unique(blocks, return_inverse=True)[1]
@@ -36,33 +40,33 @@ def fit_block_model(similarity: GraphSimilarity, random_state=None, n_sweeps: in
         score = _log_likelihood(similarity, blocks) - _penalty(similarity, blocks)
         if score > best_score:
             best, best_score = blocks, score
-    return best
+    return np.asarray(best, dtype=np.int64)
 
 
-def block_model_scores(blocks, similarity: GraphSimilarity, pairs) -> np.ndarray:
+def block_model_scores(blocks: Ints, similarity: GraphSimilarity, pairs: ArrayLike) -> Floats:
     """Expected number of edges of each pair: degrees times the blocks' affinity."""
-    pairs = np.asarray(pairs)
     degree = np.asarray(similarity.csr.sum(axis=1)).ravel()
     edges, block_degree = _block_sums(similarity, blocks)
     affinity = edges / np.maximum(np.outer(block_degree, block_degree), 1e-300)
-    i, j = pairs.T
-    return degree[i] * degree[j] * affinity[blocks[i], blocks[j]]
+    i, j = np.asarray(pairs).T
+    return np.asarray(degree[i] * degree[j] * affinity[blocks[i], blocks[j]], dtype=np.float64)
 
 
-def _block_sums(similarity, blocks):
+def _block_sums(similarity: GraphSimilarity, blocks: Ints) -> tuple[Floats, Floats]:
     k = int(blocks.max()) + 1
     coo = similarity.csr.tocoo()
-    edges = np.bincount(blocks[coo.row] * k + blocks[coo.col], coo.data, minlength=k * k).reshape(k, k)
-    return edges, edges.sum(axis=1)
+    sums = np.bincount(blocks[coo.row] * k + blocks[coo.col], coo.data, minlength=k * k)
+    edges = np.asarray(sums, dtype=np.float64).reshape(k, k)
+    return edges, np.asarray(edges.sum(axis=1))
 
 
-def _log_likelihood(similarity, blocks):
+def _log_likelihood(similarity: GraphSimilarity, blocks: Ints) -> float:
     edges, degree = _block_sums(similarity, blocks)
     expected = np.outer(degree, degree)
     inside = edges > 0
     return 0.5 * float(np.sum(edges[inside] * np.log(edges[inside] / expected[inside])))
 
 
-def _penalty(similarity, blocks):
+def _penalty(similarity: GraphSimilarity, blocks: Ints) -> float:
     k = int(blocks.max()) + 1
-    return 0.25 * k * (k + 1) * np.log(similarity.n_edges) + len(blocks) * np.log(k)
+    return float(0.25 * k * (k + 1) * np.log(similarity.n_edges) + len(blocks) * np.log(k))

@@ -29,12 +29,16 @@ from arbora.tree import Tree
 
 METHODS = ("two-step", "end-to-end", "label-propagation")
 _CLASSIFIER_RATE, _CLASSIFIER_STARTS = 0.1, 6
-_SLOWED = 0.05  # learning rate of the leaves at the end of a training, as a share of that at its start
-_LIFT = 0.1  # how far leaves leave the circle at first in each further dimension, relative to its radius
-_NEIGHBORS = 10  # of each point, that triples are drawn from
+# Learning rate of the leaves at the end of a training, as a share of that at its start.
+_SLOWED = 0.05
+# How far leaves leave the circle at first in each further dimension, relative to its radius.
+_LIFT = 0.1
+# Neighbors of each point that triples are drawn from.
+_NEIGHBORS = 10
 
 
-Block = tuple[NDArray[np.int64], NDArray[np.float64]]  # triples and their similarities
+# Triples and their similarities.
+Block = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class Split(NamedTuple):
@@ -156,8 +160,13 @@ def classify(
     circle = HypHC(1, max_epochs=max_epochs, random_state=random_state).fit(similarity).embedding_
     model = _Joint(_lifted(circle, dimension, random_state), codes, split, radius)
     batch_size = max(1024, 4 * len(codes)) if batch_size is None else batch_size
-    drawn = {"neighbor_bias": neighbor_bias, "n_neighbors": _NEIGHBORS, "seed": random_state}
-    sampler = TripleSampler(similarity, n_steps * batch_size, **drawn)
+    sampler = TripleSampler(
+        similarity,
+        n_steps * batch_size,
+        neighbor_bias=neighbor_bias,
+        n_neighbors=_NEIGHBORS,
+        seed=random_state,
+    )
     how = _Descent(n_steps, tree_weight, penalty, learning_rate, temperature)
     model.train_leaves(sampler.blocks(0, batch_size), how)
     model.train_classifier(n_steps)
@@ -227,7 +236,8 @@ class _Joint:
         for _ in range(_CLASSIFIER_STARTS - 1):
             order = torch.as_tensor(rng.permutation(len(target)))
             one = mean.clone()
-            one[target[order]] = points[order]  # of several leaves of a class one stays
+            # of several leaves of a class one stays
+            one[target[order]] = points[order]
             yield one
 
     def _face(self, towards: torch.Tensor) -> None:
@@ -243,14 +253,14 @@ class _Joint:
         for _ in range(n_steps):
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(self._classifier(placed), self._target[self._train])
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         return float(loss.detach())
 
     def train_leaves(self, blocks: Iterator[Block], how: _Descent) -> None:
         """Minimize HypHC's loss alone."""
         for triples, weights in self._steps(blocks, how, []):
-            self._tree_loss(triples, weights, how.temperature).backward()
+            self._tree_loss(triples, weights, how.temperature).backward()  # type: ignore[no-untyped-call]
 
     def train_jointly(self, blocks: Iterator[Block], how: _Descent) -> None:
         """Minimize cross-entropy and HypHC's loss together; leaves and classifier move.
@@ -263,7 +273,7 @@ class _Joint:
             loss = nn.functional.cross_entropy(self._classifier(placed), self._target[self._train])
             loss = loss + how.penalty * self._classifier.normal.square().sum()
             loss = loss + how.tree_weight * self._tree_loss(triples, weights, how.temperature)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
 
     def _steps(self, blocks: Iterator[Block], how: _Descent, planes: list[Any]) -> Iterator[Block]:
         """The triples of each step, for the caller to put a gradient on the leaves and `planes`, which then move."""
@@ -307,7 +317,7 @@ def propagate_labels(
     W = similarity.pairs(everyone[:, None], everyone[None, :])
     model = LabelPropagation(kernel=lambda first, second: W[first.ravel().astype(int)], max_iter=10_000)
     model.fit(everyone[:, None].astype(float), known)
-    return model.transduction_.astype(np.int64)
+    return np.asarray(model.transduction_, dtype=np.int64)
 
 
 def _checked(X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any], NDArray[np.int64]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from arbora._base.pytorch import Tensor, nn, torch
+from arbora._base.types import RandomState
 from arbora.similarity.graph import GraphSimilarity
 
 
 class GraphAutoencoder(nn.Module):
     """Two graph convolutions from one-hot nodes to a Gaussian in the latent space; edges by inner product."""
 
-    def __init__(self, n_nodes: int, hidden: int = 32, latent: int = 16, generator=None) -> None:
+    def __init__(self, n_nodes: int, hidden: int = 32, latent: int = 16, generator: Any = None) -> None:
         super().__init__()
         self.first = nn.Parameter(_glorot(n_nodes, hidden, generator))
         self.mean = nn.Parameter(_glorot(hidden, latent, generator))
@@ -30,10 +34,10 @@ def embed_graph(
     hidden: int = 32,
     latent: int = 16,
     learning_rate: float = 0.01,
-    n_epochs: int = 200,
-    random_state=None,
-) -> np.ndarray:
-    """Mean embeddings after training on the edges, with as many random pairs drawn anew every epoch.
+    max_epochs: int = 200,
+    random_state: RandomState = None,
+) -> NDArray[np.float32]:
+    """Mean embeddings after training on the edges, with as many random pairs drawn in every epoch.
 
     Returns
     -------
@@ -45,7 +49,7 @@ def embed_graph(
     n = similarity.n_points
     model = GraphAutoencoder(n, hidden, latent, generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    for _ in range(n_epochs):
+    for _ in range(max_epochs):
         optimizer.zero_grad(set_to_none=True)
         mean, log_scale = model(propagate)
         z = mean + torch.randn(mean.shape, generator=generator) * log_scale.exp()
@@ -56,15 +60,16 @@ def embed_graph(
         (fit + divergence / n).backward()
         optimizer.step()
     with torch.no_grad():
-        return model(propagate)[0].numpy()
+        found: NDArray[np.float32] = model(propagate)[0].numpy()
+    return found
 
 
-def _glorot(n_in, n_out, generator):
+def _glorot(n_in: int, n_out: int, generator: Any) -> Tensor:
     bound = float(np.sqrt(6.0 / (n_in + n_out)))
     return (2 * torch.rand((n_in, n_out), generator=generator) - 1) * bound
 
 
-def _normalized(similarity):
+def _normalized(similarity: GraphSimilarity) -> Tensor:
     """D^-1/2 (A + I) D^-1/2."""
     adjacency = sp.csr_array(
         (similarity.csr > 0).astype(np.float32) + sp.eye_array(similarity.n_points, dtype=np.float32)

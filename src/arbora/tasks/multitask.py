@@ -11,19 +11,20 @@ itself, and multi-task relationship learning.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
+from arbora._base.types import Bools, Floats, Ints
 from arbora.hyperbolic.ghhc import GHHC
 from arbora.tree import Tree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-HELD_OUT = 0.2  # of the training rows of each task, to choose a regularization
+# Share of the training rows of each task by which a regularization is chosen.
+HELD_OUT = 0.2
 RIDGE_GRID = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -51,7 +52,7 @@ def statistics(design: Floats, y: Floats, task: Ints, n_tasks: int) -> TaskStati
     return TaskStatistics(gram, moment, square, np.bincount(task, minlength=n_tasks))
 
 
-def split_by_task(task: ArrayLike, train_share: float = 0.75, seed: int = 0) -> NDArray[np.bool_]:
+def split_by_task(task: ArrayLike, train_share: float = 0.75, seed: int = 0) -> Bools:
     """True for training rows: the same share of every task, drawn at random.
 
     Examples
@@ -103,7 +104,8 @@ def tree_posterior(
     shift = np.zeros((n_nodes, d))
     information[:n_tasks], shift[:n_tasks] = stats.gram / noise, stats.moment / noise
     precision = np.where(np.arange(n_nodes)[:, None] < n_tasks, 1.0 / task_variance, 1.0 / node_variance)
-    local = np.empty((n_nodes, d, d))  # covariance of a node given its parent and all data below
+    # covariance of a node given its parent and all data below
+    local = np.empty((n_nodes, d, d))
     for v in range(n_nodes - 1):
         tight = precision[v]
         local[v] = np.linalg.inv(information[v] + np.diag(tight))
@@ -149,9 +151,9 @@ def _expected_square_error(stats: TaskStatistics, posterior: TreePosterior) -> f
 
 
 class _TaskRegression(RegressorMixin, BaseEstimator):
-    """What the estimators share: standardized features with a constant, weights a task, prediction."""
+    """What the estimators share: standardized features with a constant, weights per task, prediction."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, task: ArrayLike):
+    def fit(self, X: ArrayLike, y: ArrayLike, task: ArrayLike) -> Self:
         """Learn the weights of every task.
 
         Parameters
@@ -187,13 +189,20 @@ class _TaskRegression(RegressorMixin, BaseEstimator):
         known[known] = self.tasks_[code[known]] == task[known]
         if not known.all():
             raise ValueError(f"task holds labels not seen in fit: {np.unique(task[~known])[:5].tolist()}.")
-        return np.einsum("nd,nd->n", self._design(X), self.coef_[code])
+        return np.asarray(np.einsum("nd,nd->n", self._design(X), self.coef_[code]), dtype=np.float64)
 
     def score(self, X: ArrayLike, y: ArrayLike, task: ArrayLike) -> float:
         """Explained variance in percent."""
         return explained_variance_percent(y, self.predict(X, task))
 
-    def _best_on_held_out(self, design, y, code, candidates, weights_for) -> Any:
+    def _best_on_held_out(
+        self,
+        design: Floats,
+        y: Floats,
+        code: Ints,
+        candidates: Sequence[Any],
+        weights_for: Callable[[TaskStatistics, Any], Floats],
+    ) -> Any:
         """Candidate whose weights, learned on most rows, predict the others best."""
         train = split_by_task(code, 1.0 - HELD_OUT, seed=0)
         stats = statistics(design[train], y[train], code[train], len(self.tasks_))
@@ -248,9 +257,10 @@ def relationship_weights(stats: TaskStatistics, strengths: tuple[float, float], 
     for _ in range(n_rounds):
         inverse = np.linalg.inv(relation + 1e-6 * np.eye(n_tasks))
 
-        def apply(w, inverse=inverse):
+        def apply(w: Floats, inverse: Floats = inverse) -> Floats:
             smooth = own * w + shared / n_tasks * (inverse @ w)
-            return np.einsum("tde,te->td", gram, w) + penalized * smooth + 1e-9 * w
+            found: Floats = np.einsum("tde,te->td", gram, w) + penalized * smooth + 1e-9 * w
+            return found
 
         weights = conjugate_gradient(apply, moment, weights)
         slopes = weights[:, :-1]
@@ -261,7 +271,11 @@ def relationship_weights(stats: TaskStatistics, strengths: tuple[float, float], 
 
 
 def conjugate_gradient(
-    apply, target: Floats, start: Floats, n_steps: int = 200, tolerance: float = 1e-7
+    apply: Callable[[Floats], Floats],
+    target: Floats,
+    start: Floats,
+    n_steps: int = 200,
+    tolerance: float = 1e-7,
 ) -> Floats:
     """Solution of ``apply(x) = target`` for a positive definite linear map on arrays."""
     x = start.copy()

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.types import Floats, Ints
 from arbora.tree import Tree
 from arbora.tree.word_scores import word_scores
 
 
 def topic_words(
     tree: Tree,
-    counts,
+    counts: Any,
     words: Sequence[str] | None = None,
     *,
     n_words: int = 3,
     max_depth: int = 2,
     distinct: bool = True,
-) -> dict[int, list]:
+) -> dict[int, list[Any]]:
     """The most frequent words below each internal node of the upper levels.
 
     A word shown at a node is left out below it, so that lower nodes show what is special about them.
@@ -33,7 +35,7 @@ def topic_words(
     words : sequence of str, optional
         Names of the columns; without it, columns are returned.
     n_words : int
-        Words a node.
+        Words per node.
     max_depth : int
         Nodes down to this depth (the root has 0).
     distinct : bool
@@ -55,13 +57,14 @@ def topic_words(
     """
     counts = sp.csr_array(counts, dtype=np.float64)
     if counts.shape[0] != tree.n_leaves:
-        raise ValueError(f"counts must have one row a leaf, {tree.n_leaves}. Got shape {counts.shape}.")
+        raise ValueError(f"counts must have one row per leaf, {tree.n_leaves}. Got shape {counts.shape}.")
     if words is not None and len(words) != counts.shape[1]:
         raise ValueError(f"words must name the {counts.shape[1]} columns of counts. Got {len(words)} words.")
-    shown: dict[int, np.ndarray] = {}
-    excluded: dict[int, set] = {}
-    sums: dict[int, np.ndarray] = {}
-    for node in range(tree.root, tree.n_leaves - 1, -1):  # parents before children
+    shown: dict[int, Ints] = {}
+    excluded: dict[int, set[int]] = {}
+    sums: dict[int, Floats] = {}
+    # parents before children
+    for node in range(tree.root, tree.n_leaves - 1, -1):
         if tree.depths[node] > max_depth:
             continue
         above = int(tree.parent[node])

@@ -1,125 +1,38 @@
 """Word vectors and a tree of the words learned together: GloVe's objective with gHHC's (gHHC, Sec. 5).
 
-Epochs of GloVe (Pennington et al., 2014) alternate with steps of gHHC, whose gradient moves the nodes of the
-tree and the directions of the word vectors. On the command line::
-
-    python -m arbora.tasks.word_embeddings corpus.txt --words 5000 --nodes 511 --show 12
-
-trains on a text file (plain or gzip; a document a line) and shows the tree.
+Epochs of GloVe (`arbora.tasks.glove`) alternate with steps of gHHC, whose gradient moves the nodes of the tree and the
+directions of the word vectors. On the command line, ``arbora words corpus.txt``.
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from arbora._base.params import check_real, check_whole
 from arbora._base.rows import open_rows
 from arbora._base.threads import count_cores
-from arbora.errors import FormatError
 from arbora.hyperbolic.ghhc import decode
 from arbora.hyperbolic.ghhc.initialize import initial_nodes
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 from arbora.hyperbolic.ghhc.objectives import RowGradient, ranking_cost
 from arbora.hyperbolic.ghhc.placement import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
-from arbora.hyperbolic.ghhc.train import (
-    TrainingPlan,
-    TrainingState,
-    margin_step,
-    start,
-    update_candidates,
-)
-from arbora.tasks import _glove_kernels as kernels
-from arbora.tasks.wordnet import WordNet, judge
+from arbora.hyperbolic.ghhc.train import TrainingPlan, TrainingState, margin_step, start, update_candidates
+from arbora.tasks.corpus import build_corpus, cooccurrences
+from arbora.tasks.glove import GloVe
 from arbora.tree import Tree
 
-Floats = NDArray[np.floating]
-Ints = NDArray[np.int64]
-_DOCUMENT_END, _OUTSIDE = -2, -1
-_PAIR_BLOCK = 400_000  # tokens whose pairs are summed at a time
-_NORM = 0.9  # of words in the ball
-_LIMIT = _NORM * LARGEST_NORM  # of nodes
-
-
-# ---- text ------------------------------------------------------------------------------------------------
-
-
-def read_documents(path: str | PathLike) -> Iterator[list[str]]:
-    """Lower-case words of each line of a text file, plain or gzip."""
-    path = Path(path)
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8") as file:
-            for line in file:
-                words = line.lower().split()
-                if words:
-                    yield words
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise FormatError(f"{path} is not a text file in UTF-8, or is cut short ({error}).") from error
-
-
-class Corpus(NamedTuple):
-    """Words by falling frequency, and the text as their numbers."""
-
-    words: list[str]
-    counts: Ints
-    tokens: NDArray[np.int32]
-
-
-def build_corpus(documents: Iterable[Sequence[str]], n_words: int, min_count: int = 5) -> Corpus:
-    """The most frequent words and the text in terms of them.
-
-    Examples
-    --------
-    >>> from arbora.tasks.word_embeddings import build_corpus
-    >>> corpus = build_corpus([["a", "b", "a"], ["b", "c", "a"]], n_words=10, min_count=1)
-    >>> corpus.words, corpus.tokens.tolist()
-    (['a', 'b', 'c'], [0, 1, 0, -2, 1, 2, 0, -2])
-    """
-    documents = [list(document) for document in documents]
-    counted = Counter(word for document in documents for word in document)
-    ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:n_words]
-    kept = [(word, count) for word, count in ranked if count >= min_count]
-    if len(kept) < 3:
-        raise ValueError(
-            f"The text must hold at least 3 words {min_count} times. It has {len(kept)} such words."
-        )
-    number = {word: place for place, (word, _) in enumerate(kept)}
-    tokens = [
-        place
-        for document in documents
-        for place in [*(number.get(word, _OUTSIDE) for word in document), _DOCUMENT_END]
-    ]
-    return Corpus(
-        [word for word, _ in kept], np.array([count for _, count in kept]), np.array(tokens, np.int32)
-    )
-
-
-def cooccurrences(corpus: Corpus, window: int = 10) -> coo_array:
-    """Symmetric counts of words within `window` of each other, weighted by 1 / distance."""
-    n_words = len(corpus.words)
-    total = csr_array((n_words, n_words), dtype=np.float32)
-    for begin in range(0, len(corpus.tokens), _PAIR_BLOCK):
-        end = min(begin + _PAIR_BLOCK, len(corpus.tokens))
-        left, right, weight = kernels.window_pairs(corpus.tokens, begin, end, window)
-        total = total + coo_array((weight, (left, right)), shape=(n_words, n_words)).tocsr()
-    return (total + total.T).tocoo()
-
-
-# ---- the model -------------------------------------------------------------------------------------------
+# Norm of words in the ball, and the largest of nodes.
+_NORM = 0.9
+_LIMIT = _NORM * LARGEST_NORM
 
 
 class TreeGloVe(BaseEstimator):
@@ -132,7 +45,7 @@ class TreeGloVe(BaseEstimator):
     dimension : int, default 50
     n_internal : int, default 511
         Internal nodes of the tree.
-    n_epochs : int, default 20
+    max_epochs : int, default 20
         Passes over the co-occurrences; the tree joins after the first half.
     tree_steps : int, default 100
         Steps of gHHC after each such pass.
@@ -171,7 +84,7 @@ class TreeGloVe(BaseEstimator):
         *,
         dimension: int = 50,
         n_internal: int = 511,
-        n_epochs: int = 20,
+        max_epochs: int = 20,
         tree_steps: int = 100,
         tree_rate: float = 0.1,
         tree_weight: float = 0.005,
@@ -186,7 +99,7 @@ class TreeGloVe(BaseEstimator):
         self.n_words = n_words
         self.dimension = dimension
         self.n_internal = n_internal
-        self.n_epochs = n_epochs
+        self.max_epochs = max_epochs
         self.tree_steps = tree_steps
         self.tree_rate = tree_rate
         self.tree_weight = tree_weight
@@ -206,31 +119,39 @@ class TreeGloVe(BaseEstimator):
         corpus = build_corpus(documents, self.n_words, self.min_count)
         self.words_, self.counts_ = corpus.words, corpus.counts
         counts = cooccurrences(corpus, self.window)
-        glove = _GloVe(counts, len(self.words_), self, rng)
+        glove = GloVe(
+            counts,
+            dimension=self.dimension,
+            x_max=self.x_max,
+            alpha=self.alpha,
+            learning_rate=self.learning_rate,
+            rng=rng,
+        )
         state: TrainingState | None = None
         self.glove_costs_: list[float] = []
         self.tree_costs_: list[float] = []
-        for epoch in range(self.n_epochs):
+        for epoch in range(self.max_epochs):
             self.glove_costs_.append(glove.run_epoch(rng))
-            if 2 * (epoch + 1) > self.n_epochs or epoch + 1 == self.n_epochs:
+            if 2 * (epoch + 1) > self.max_epochs or epoch + 1 == self.max_epochs:
                 state = self._tree_epoch(glove, state, seed)
             self._report(epoch)
         self.vectors_ = glove.vectors()
-        if state is not None:  # the last epoch always moves the tree
-            self._decode(state)
+        # the last epoch always moves the tree
+        assert state is not None
+        self._decode(state)
         return self
 
     def _check(self) -> None:
-        for name in ("n_words", "dimension", "n_internal", "n_epochs", "window", "min_count"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1. Got {getattr(self, name)!r}.")
+        for name in ("n_words", "dimension", "n_internal", "max_epochs", "window", "min_count"):
+            check_whole(getattr(self, name), name)
+        check_whole(self.tree_steps, "tree_steps", least=0)
         for name in ("tree_rate", "learning_rate", "x_max"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive. Got {getattr(self, name)!r}.")
+            check_real(getattr(self, name), name, above=0)
+        check_real(self.tree_weight, "tree_weight", least=0)
 
     def _plan(self, seed: int) -> TrainingPlan:
         return TrainingPlan(
-            n_steps=self.tree_steps * self.n_epochs,
+            n_steps=self.tree_steps * self.max_epochs,
             batch_size=100,
             learning_rate=self.tree_rate,
             temperature=0.2,
@@ -244,7 +165,7 @@ class TreeGloVe(BaseEstimator):
             n_threads=count_cores(),
         )
 
-    def _tree_epoch(self, glove: _GloVe, state: TrainingState | None, seed: int) -> TrainingState:
+    def _tree_epoch(self, glove: GloVe, state: TrainingState | None, seed: int) -> TrainingState:
         """Steps of gHHC on the present words; nodes and words move."""
         placement = BallPlacement(glove.vectors().mean(axis=0), None, _NORM)
         points = placement(glove.vectors())
@@ -286,7 +207,7 @@ class TreeGloVe(BaseEstimator):
         if self.verbose:
             tree = f", tree {self.tree_costs_[-1]:.3f}" if self.tree_costs_ else ""
             print(
-                f"epoch {epoch + 1}/{self.n_epochs}: GloVe {self.glove_costs_[-1]:.4f}{tree}",
+                f"epoch {epoch + 1}/{self.max_epochs}: GloVe {self.glove_costs_[-1]:.4f}{tree}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -310,61 +231,6 @@ class TreeGloVe(BaseEstimator):
         return [self.words_[place] for place in order[1 : n + 1]]
 
 
-class _GloVe:
-    """State of GloVe's factorization, words and contexts with their biases in the last column."""
-
-    def __init__(
-        self, counts: coo_array, n_words: int, settings: TreeGloVe, rng: np.random.Generator
-    ) -> None:
-        self.rows, self.columns = counts.row.astype(np.int32), counts.col.astype(np.int32)
-        self.logs = np.log(counts.data).astype(np.float32)
-        self.strengths = np.minimum((counts.data / settings.x_max) ** settings.alpha, 1.0).astype(np.float32)
-        shape = (n_words, settings.dimension + 1)
-        self.word, self.context = (
-            ((rng.random(shape) - 0.5) / settings.dimension).astype(np.float32) for _ in range(2)
-        )
-        self.word_square, self.context_square = np.ones(shape, np.float32), np.ones(shape, np.float32)
-        self.rate = settings.learning_rate
-
-    def run_epoch(self, rng: np.random.Generator) -> float:
-        order = rng.permutation(len(self.rows))
-        return kernels.glove_epoch(
-            self.rows,
-            self.columns,
-            self.logs,
-            self.strengths,
-            order,
-            self.word,
-            self.context,
-            self.word_square,
-            self.context_square,
-            self.rate,
-        )
-
-    def vectors(self, rows: Ints | slice = slice(None)) -> Floats:
-        """Word plus context vector, as GloVe recommends."""
-        return self.word[rows, :-1] + self.context[rows, :-1]
-
-    def turn(self, rows: Ints, placement: BallPlacement, by_points: Floats, weight: float) -> None:
-        """Turn words against the gradient of the tree's cost by their places; lengths stay GloVe's."""
-        words, place = np.unique(rows, return_inverse=True)
-        gradient = np.zeros((len(words), by_points.shape[1]), by_points.dtype)
-        np.add.at(gradient, place.ravel(), by_points)
-        centered = self.vectors(words) - placement.mean
-        length = np.linalg.norm(centered, axis=1, keepdims=True)
-        unit = centered / np.maximum(length, 1e-12)
-        across = gradient - (gradient * unit).sum(axis=1, keepdims=True) * unit
-        size = np.linalg.norm(across, axis=1, keepdims=True)
-        turned = unit - weight * across / np.maximum(size, np.median(size) + 1e-12)
-        turned *= length / np.linalg.norm(turned, axis=1, keepdims=True)
-        change = (0.5 * (turned - centered)).astype(np.float32)
-        self.word[words, :-1] += change
-        self.context[words, :-1] += change
-
-
-# ---- command ---------------------------------------------------------------------------------------------
-
-
 def outline(result: TreeGloVe, n_branches: int = 12, n_words: int = 8) -> str:
     """The tree in words: its largest branches, and the clusters in them by their most frequent words."""
     tree, labels = result.tree_, decode.cut(result.tree_, n_branches)
@@ -379,54 +245,3 @@ def outline(result: TreeGloVe, n_branches: int = 12, n_words: int = 8) -> str:
                 some = members[above == node][:n_words]
                 lines.append(f"       └ {size:4d}: {', '.join(result.words_[m] for m in some)}")
     return "\n".join(lines)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Train on text files, show the tree of words, and save it where asked."""
-    parser = argparse.ArgumentParser(
-        prog="python -m arbora.tasks.word_embeddings",
-        description="Learn word vectors and a tree of the words from text files.",
-    )
-    parser.add_argument("corpus", nargs="+", help="text files, plain or .gz, a document a line")
-    parser.add_argument("--words", type=int, default=5000, help="size of the vocabulary")
-    parser.add_argument("--dimension", type=int, default=50)
-    parser.add_argument("--nodes", type=int, default=511, help="internal nodes of the tree")
-    parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--min-count", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, default=12, metavar="N", help="branches of the tree to show")
-    parser.add_argument("--save-tree", metavar="FILE", help="write the tree (.npz or .nwk)")
-    parser.add_argument("--save-vectors", metavar="FILE", help="write the vectors, a word a line")
-    parser.add_argument("--wordnet", metavar="FILE", help="noun hypernyms (.npz) to judge the clusters by")
-    options = parser.parse_args(arguments)
-    documents = [document for path in options.corpus for document in read_documents(path)]
-    result = TreeGloVe(
-        options.words,
-        dimension=options.dimension,
-        n_internal=options.nodes,
-        n_epochs=options.epochs,
-        min_count=options.min_count,
-        random_state=options.seed,
-        verbose=True,
-    ).fit(documents)
-    print(outline(result, options.show))
-    if options.save_tree:
-        if options.save_tree.endswith(".npz"):
-            result.tree_.save(options.save_tree)
-        else:
-            Path(options.save_tree).write_text(result.tree_.to_newick() + "\n", encoding="utf-8")
-    if options.save_vectors:
-        with open(options.save_vectors, "w", encoding="utf-8") as file:
-            for word, vector in zip(result.words_, result.vectors_):
-                file.write(f"{word} {' '.join(f'{value:.6g}' for value in vector)}\n")
-    if options.wordnet:
-        score = judge(result.words_, result.clusters_, WordNet.load(options.wordnet))
-        print(
-            f"WordNet: common ancestors within clusters at depth {score.within:.3f}, within random clusters "
-            f"of the same sizes at {score.random:.3f} ({score.n_pairs} pairs)"
-        )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

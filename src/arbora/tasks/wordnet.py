@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from arbora._base.types import Ints, PathLike
 
 
 class WordNet:
@@ -34,8 +32,8 @@ class WordNet:
         self._ancestors: dict[int, dict[int, int]] = {}
 
     @classmethod
-    def load(cls, path: str | PathLike) -> WordNet:
-        """From an `.npz` with `lemmas` (a synset a line), `hyper_child` and `hyper_parent`."""
+    def load(cls, path: PathLike) -> WordNet:
+        """From an `.npz` with `lemmas` (one synset per line), `hyper_child` and `hyper_parent`."""
         with np.load(path, allow_pickle=False) as file:
             return cls(str(file["lemmas"]).split("\n"), file["hyper_child"], file["hyper_parent"])
 
@@ -55,7 +53,8 @@ class WordNet:
 
     def _depth(self, synset: int) -> int:
         depth, level = 0, [synset]
-        while all(self._above.get(node) for node in level):  # until one of the level is a root
+        # until one of the level is a root
+        while all(self._above.get(node) for node in level):
             level = list({high for node in level for high in self._above[node]})
             depth += 1
         return depth
@@ -92,7 +91,8 @@ def judge(
     pairs = _pairs_within(label, max_pairs, rng)
     if not len(pairs):
         raise ValueError("No cluster holds two words that WordNet knows.")
-    shuffled = rng.permutation(len(known))  # the same clusters, other words in them
+    # the same clusters, other words in them
+    shuffled = rng.permutation(len(known))
     depths = [
         np.mean([wordnet.common_depth(words[known[names[a]]], words[known[names[b]]]) for a, b in pairs])
         for names in (np.arange(len(known)), shuffled)

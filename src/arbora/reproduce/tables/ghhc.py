@@ -168,7 +168,7 @@ CORPORA = ("brown", "gutenberg_nltk", "movie_reviews", "wikitext2_valid_test")
 
 
 def _load_words(dataset: str, seed: int, quick: bool) -> Any:
-    from arbora.tasks.word_embeddings import read_documents
+    from arbora.tasks.corpus import read_documents
 
     names = ("brown",) if quick or dataset == "brown" else CORPORA
     return [line for name in names for line in read_documents(published.path(f"text/{name}.txt.gz"))]
