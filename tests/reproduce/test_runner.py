@@ -11,7 +11,7 @@ from arbora.reproduce import records
 from arbora.reproduce.records import Record
 from arbora.reproduce.runner import Cell, Worker
 from arbora.reproduce.runner import run as run_cells
-from arbora.reproduce.tables import find
+from arbora.reproduce.tables import all_tables, find
 
 
 def cell(method="Average linkage", dataset="iris", seed=0):
@@ -118,3 +118,15 @@ def test_wrong_names_are_refused_with_the_right_ones(arguments, words, tmp_path)
 def test_the_list_names_every_table():
     said = json.loads(arbora("reproduce", "--list", "--json").out)
     assert {"hyphc/3c", "ghhc/words", "fph/10", "l2h/9", "arbora/bundled"} <= set(said["tables"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", all_tables(), ids=lambda table: table.key)
+def test_a_quick_cell_of_every_table_without_files_runs(table, tmp_path):
+    free = [data for data in table.data if not data.files and not data.absent]
+    if not free:
+        pytest.skip("every data set of this table needs ARBORA_DATA")
+    first = min(free, key=lambda data: data.seconds)
+    methods = [method for method in table.methods if not method.missing() and first.name not in method.skips]
+    found = run_cells([Cell(table, first, method, 0, True) for method in methods[:2]], tmp_path)
+    assert [record.failure for record in found] == [""] * len(found)
