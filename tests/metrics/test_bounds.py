@@ -79,7 +79,12 @@ def test_triple_kernels_equal_plain_sums(n, seed):
     edges = np.stack([matrix[i, j], matrix[i, k], matrix[j, k]])
     wedges = np.minimum(edges[[0, 0, 1]], edges[[1, 2, 2]]).sum()
     graph = sp.csr_array(matrix)
-    assert kernels.minimum_of_triples(matrix) == pytest.approx(edges.min(axis=0).sum())
+    n_tasks = -(-len(matrix) // kernels.ROWS_AT_ONCE)
+    for middle in (0, n_tasks // 2, n_tasks):
+        found = kernels.minimum_of_triples(matrix, 0, middle) + kernels.minimum_of_triples(
+            matrix, middle, n_tasks
+        )
+        assert found == pytest.approx(edges.min(axis=0).sum())
     assert kernels.minimum_of_wedges(matrix) == pytest.approx(wedges)
     found = kernels.minimum_of_triangles(graph.indptr, graph.indices, graph.data)
     assert found == pytest.approx(edges.min(axis=0).sum())

@@ -72,12 +72,15 @@ ROWS_AT_ONCE = 4
 
 
 @kernel(parallel=True, fastmath=_REORDER)
-def minimum_of_triples(matrix):
-    """Sum over triples i < j < k of the smallest of matrix[i, j], matrix[i, k], matrix[j, k]. O(n^3)."""
+def minimum_of_triples(matrix, first_task, last_task):
+    """Sum over triples i < j < k of the smallest of matrix[i, j], matrix[i, k], matrix[j, k]. O(n^3).
+
+    In parts, so that a caller can be interrupted: the tasks 0 to n / ROWS_AT_ONCE (rounded up) make up all of it.
+    """
     n = matrix.shape[0]
     n_blocks = (n + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
     per_block = np.zeros(n_blocks)
-    for task in prange(n_blocks):
+    for task in prange(first_task, last_task):
         # Early blocks have the most triples: pair a long one with a short one to keep threads equally busy.
         block = task // 2 if task % 2 == 0 else n_blocks - 1 - task // 2
         first = block * ROWS_AT_ONCE

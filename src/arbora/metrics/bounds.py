@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # Beyond, n^3 / 6 triples take hours and the matrix gigabytes.
 _MAX_EXACT_POINTS = 20_000
+# Triples that one call of a kernel sums, and its least number of tasks, which threads share.
+_TRIPLES_AT_ONCE = 5e8
+_LEAST_TASKS = 8
 _TRIPLES_PER_BLOCK = 1 << 18
 
 
@@ -218,9 +221,18 @@ def _triple_sums(
     else:
         matrix = _as_matrix(similarity)
         wedges = kernels.minimum_of_wedges(matrix)
-        smallest = kernels.minimum_of_triples(matrix)
+        smallest = _minimum_of_triples(matrix)
     # Weights a <= b <= c of a triple: its three wedges have minima a, a, b, and a + b is all but the largest.
     return wedges - smallest, (n - 2) * weight - smallest, (0.0, 0.0)
+
+
+def _minimum_of_triples(matrix: NDArray[np.float64]) -> float:
+    """The sum over all triples, in parts of about a second: between two of them Ctrl-C is noticed."""
+    n = len(matrix)
+    n_tasks = -(-n // kernels.ROWS_AT_ONCE)
+    at_once = max(_LEAST_TASKS, int(_TRIPLES_AT_ONCE / (kernels.ROWS_AT_ONCE * n * n / 6)))
+    starts = range(0, n_tasks, at_once)
+    return float(sum(kernels.minimum_of_triples(matrix, a, min(a + at_once, n_tasks)) for a in starts))
 
 
 def _as_matrix(similarity: Similarity) -> NDArray[np.float64]:

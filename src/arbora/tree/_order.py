@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
 from arbora._base.memory import refuse_if_too_large
+from arbora._base.threads import in_background
 from arbora._base.types import Floats, Ints
 from arbora.errors import TooLargeError
 from arbora.tree import _order_kernels as order_kernels
@@ -97,7 +98,10 @@ def _optimal_order(tree: Tree, data: Any) -> Ints:
     )
     middle = np.concatenate([start[: binary.n_leaves], start[children[:, 1]]])
     distance = squareform(condensed, checks=False)[np.ix_(binary.leaf_order, binary.leaf_order)]
-    best = order_kernels.measure_shortest_orders(distance, start, middle, stop, children)
+    # one long call: Ctrl-C is answered meanwhile
+    best = in_background(
+        lambda: order_kernels.measure_shortest_orders(distance, start, middle, stop, children)
+    )
     positions = order_kernels.trace_shortest_order(distance, best, start, middle, stop, children)
     return np.asarray(binary.leaf_order[positions])
 

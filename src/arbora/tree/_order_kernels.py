@@ -19,7 +19,7 @@ def opposite_ends(end, begin, middle, stop):
     return (middle, stop) if end < middle else (begin, middle)
 
 
-@kernel()
+@kernel(nogil=True)
 def measure_shortest_orders(distance, start, middle, stop, children):
     """Length of the shortest order of the leaves below LCA(u, w) with u and w at its ends: float64[n, n].
 

@@ -94,7 +94,7 @@ class _Column:
         gap = _SPACE / max(len(shown) - 1, 1) if len(shown) > 1 else 0.0
         self.unit = (1 - gap * (len(shown) - 1)) / total
         self.order = shown
-        self.height: Floats = sizes * self.unit
+        self.height: Floats = np.asarray(sizes * self.unit, dtype=np.float64)
         self.top: Floats = np.zeros(len(sizes))
         self.top[shown] = np.concatenate([[0.0], np.cumsum(self.height[shown] + gap)[:-1]])
 
