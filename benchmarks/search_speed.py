@@ -1,11 +1,15 @@
 """How fast the search is, quality beside it, peers in the same run.
 
-    python benchmarks/search_speed.py                     # all; an hour or more on two cores
-    python benchmarks/search_speed.py --quick             # small sizes
-    python benchmarks/search_speed.py --only cluster --sizes 10000 100000 1000000
+    python benchmarks/search_speed.py                            # about half an hour on two cores
+    python benchmarks/search_speed.py --quick                    # small sizes
+    python benchmarks/search_speed.py --only peers               # 100,000 vectors beside fast_hdbscan, ratios
+    python benchmarks/search_speed.py --only threads --threads   # one thread and two, stage by stage, at 300,000
+    python benchmarks/search_speed.py --only cluster --million   # up to a million, with the growth of time
+    python benchmarks/search_speed.py --only ten_million --ten-million   # 10,000,000 x 32: does it end, in what memory
 
-Sections: graphs (refine of the published graphs), cluster (vectors of a three-level mixture, time against n),
-covtype (all of its rows), peers (100,000 vectors beside fast_hdbscan and bisecting k-means), online (OnlineTree).
+Sections: graphs (linkage and refine of the published graphs), cluster (vectors of a three-level mixture, time against
+n), covtype (all of its rows), peers (100,000 vectors beside fast_hdbscan and bisecting k-means), online (OnlineTree),
+and those that are asked for: threads, ten_million.
 CPU and wall seconds; a small run of the same calls compiles the kernels before the clock starts.
 """
 
@@ -69,11 +73,16 @@ def purities(tree, labels):
 
 
 def run_graphs(quick):
-    print("\nrefine from average linkage (normalized Dasgupta cost)")
+    print("\naverage linkage, and refine from there (normalized Dasgupta cost)")
+    # kernels for small graphs, and for large ones
+    for warm in (
+        published.planted_graph(2_000, 8_000, n_blocks=64),
+        published.planted_graph(40_000, 120_000),
+    ):
+        ab.refine(ab.linkage(warm, "average"), warm, max_sweeps=1)
     for name in ("cora_ml", "citeseer", "polblogs", "openflight", *(() if quick else ("dblp",))):
         graph = published.network(name)
-        start = ab.linkage(graph, "average")
-        ab.refine(start, graph, max_sweeps=1) if graph.n_points < 10_000 else None
+        start, link_cpu, link_wall = timed(lambda g=graph: ab.linkage(g, "average"))
         tree, cpu, wall = timed(lambda t=start, g=graph: ab.refine(t, g))
         costs = [float(ab.metrics.dasgupta_cost(t, graph, normalize=True)) for t in (start, tree)]
         yield show(
@@ -81,6 +90,8 @@ def run_graphs(quick):
                 "graph": name,
                 "before": costs[0],
                 "after": costs[1],
+                "linkage cpu s": link_cpu,
+                "linkage wall s": link_wall,
                 "cpu s": cpu,
                 "wall s": wall,
                 "depth": int(tree.depths.max()),
@@ -140,6 +151,34 @@ def run_covtype():
     )
 
 
+def run_threads(n):
+    """One thread against two, for each stage; both give the same tree."""
+    print(f"\n{n:,} vectors of 64 features, one thread and two")
+    X, _ = mixture(n)
+    ab.cluster(mixture(40_000)[0], random_state=0)
+    seconds, trees = {}, []
+    for n_jobs in (1, 2):
+        model, cpu, wall = timed(
+            lambda n_jobs=n_jobs: ab.TreeClustering(n_jobs=n_jobs, random_state=0).fit(X)
+        )
+        seconds[n_jobs] = model.report_.seconds | {"all": wall}
+        trees.append(model.tree_)
+        print(f"  {n_jobs} threads: {cpu:.1f} CPU s, {wall:.1f} s", flush=True)
+    print(f"  same tree: {np.array_equal(trees[0].parent, trees[1].parent)}")
+    for stage, alone in seconds[1].items():
+        together = seconds[2][stage]
+        yield show({"stage": stage, "one": alone, "two": together, "times faster": alone / together})
+
+
+def run_ten_million(n=10_000_000, d=32):
+    """Whether a very large set ends, and in what memory."""
+    print(f"\ncluster(X), {n:,} x {d} float32")
+    ab.cluster(mixture(40_000, d)[0], random_state=0)
+    X, _ = mixture(n, d)
+    tree, cpu, wall = timed(lambda: ab.cluster(X, random_state=0))
+    yield show({"n": tree.n_leaves, "cpu s": cpu, "wall s": wall, "peak GB": peak_gigabytes()})
+
+
 def run_peers(n):
     print(f"\n{n:,} vectors of 64 features, three-level mixture")
     X, labels = mixture(n)
@@ -148,10 +187,16 @@ def run_peers(n):
         "fast_hdbscan": hdbscan_tree,
         "bisecting k-means": lambda X: ab.bisecting_kmeans(X, random_state=0),
     }
+    rows = {}
     for method, call in methods.items():
-        call(mixture(25_000, seed=1)[0])
+        # large enough for the ways of large data
+        call(mixture(40_000, seed=1)[0])
         tree, cpu, wall = timed(lambda call=call: call(X))
-        yield show({"method": method, "cpu s": cpu, "wall s": wall, **purities(tree, labels)})
+        rows[method] = {"method": method, "cpu s": cpu, "wall s": wall, **purities(tree, labels)}
+        yield show(rows[method])
+    ours, theirs = rows["cluster"], rows["fast_hdbscan"]
+    ratios = {f"ratio {key}": ours[key] / theirs[key] for key in ("cpu s", "wall s")}
+    yield show({"method": "cluster / fast_hdbscan", **ratios})
 
 
 def run_online(sizes):
@@ -168,19 +213,25 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", choices=["graphs", "cluster", "covtype", "peers", "online"])
+    parser.add_argument(
+        "--only", choices=["graphs", "cluster", "covtype", "peers", "online", "threads", "ten_million"]
+    )
+    parser.add_argument("--threads", action="store_true", help="one thread against two, at 300,000 vectors")
+    parser.add_argument("--million", action="store_true", help="a million vectors as well")
+    parser.add_argument("--ten-million", action="store_true", help="10,000,000 vectors of 32 features")
     parser.add_argument("--picture", type=Path, help="where to draw time against n")
     parser.add_argument("--sizes", type=int, nargs="+")
     options = parser.parse_args()
-    sizes = options.sizes or (
-        [5_000, 20_000] if options.quick else [10_000, 30_000, 100_000, 300_000, 1_000_000]
-    )
+    sizes = options.sizes or ([5_000, 20_000] if options.quick else [10_000, 30_000, 100_000, 300_000])
+    sizes += [1_000_000] if options.million else []
     sections = {
         "graphs": lambda: run_graphs(options.quick) if published.folder() is not None else [],
         "cluster": lambda: run_cluster(sizes),
         "covtype": run_covtype if not options.quick else list,
         "peers": lambda: run_peers(10_000 if options.quick else 100_000),
-        "online": lambda: run_online(sizes),
+        "online": lambda: run_online([n for n in sizes if n < 300_000]),
+        "threads": lambda: run_threads(40_000 if options.quick else 300_000) if options.threads else [],
+        "ten_million": run_ten_million if options.ten_million else list,
     }
     results = {name: list(run()) for name, run in sections.items() if options.only in (None, name)}
     if options.picture and len(results.get("cluster", [])) > 1:
