@@ -22,13 +22,13 @@ from arbora.probabilistic import stages
 from arbora.probabilistic.elbow import elbow
 from arbora.probabilistic.expected import sample_parents
 from arbora.probabilistic.flat import flat_labels
-from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights, read_graph
+from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights
 from arbora.probabilistic.options import Directed, GraphSource, Optimizer, Options, Precision
 from arbora.probabilistic.spare_nodes import use_spare_nodes
 from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix
 from arbora.probabilistic.start import Start, model_of_tree, start_tree, tree_with_support
 from arbora.probabilistic.training import Relaxation, TrainingState, train
-from arbora.similarity.graph import GraphSimilarity
+from arbora.similarity.graph import GraphSimilarity, graph
 from arbora.similarity.knn import Metric
 from arbora.tree import Tree
 
@@ -258,14 +258,14 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _read(self, X: Any, options: Options) -> GraphSimilarity:
         if options.source == "graph" or (options.source == "auto" and looks_like_graph(X)):
             self.__dict__.pop("n_features_in_", None)
-            return read_graph(X, options.directed)
+            return graph(X, directed=options.directed)
         from arbora.similarity import knn
 
         X = validated(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
         if options.source == "auto":
             stages.refuse_adjacency(X)
         if len(X) == 1:
-            return read_graph(sp.csr_array((1, 1)))
+            return graph(sp.csr_array((1, 1)))
         return knn(X, n_neighbors=min(options.n_neighbors, len(X) - 1), metric=self.metric)
 
     def _open_checkpoint(self) -> Checkpoint | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from arbora.similarity.graph import GraphSimilarity, graph
+from arbora.similarity.graph import GraphSimilarity, is_network
 from arbora.similarity.protocol import is_similarity
 
 # between them sums and products of two weights stay far from overflow and from 0
@@ -21,16 +21,7 @@ def looks_like_graph(X: Any) -> bool:
         return isinstance(X, tuple) or X.csr is not None
     if sp.issparse(X):
         return bool(X.shape[0] == X.shape[1])
-    return hasattr(X, "adj") and hasattr(X, "is_directed")
-
-
-def read_graph(X: Any, directed: Literal["sum", "max", "mean"] = "sum") -> GraphSimilarity:
-    """The graph given; directed input is made undirected.
-
-    An asymmetric adjacency (or a directed networkx graph) is joined by `directed`: by default the weights of
-    i -> j and j -> i are added, so that a reciprocated edge counts twice, as in the paper.
-    """
-    return graph(X, directed=directed)
+    return is_network(X)
 
 
 def of_moderate_weights(similarity: GraphSimilarity) -> GraphSimilarity:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from arbora._base.arrays import as_matrix, as_sparse, as_vectors, is_dataset, row_names
 from arbora._base.types import RandomState
 from arbora.similarity import Similarity, all_pairs, are_few, cosine, graph, knn
+from arbora.similarity.graph import is_network
 from arbora.similarity.protocol import is_similarity
 
 Metric: TypeAlias = Literal["auto", "cosine", "euclidean", "precomputed"]
@@ -55,7 +56,7 @@ def read_input(
         return Input("similarity", data, data.names, data.n_points, f"similarity of {data.n_points:,} points")
     if metric == "precomputed":
         return _read_distances(data, argument)
-    if isinstance(data, tuple) or _is_network(data):
+    if isinstance(data, tuple) or is_network(data):
         return _read_graph(data, directed, _node_names(data))
     if sp.issparse(data):
         return _read_sparse(data, similarity, directed, argument)
@@ -120,20 +121,16 @@ def new_rows(X: Any, *, argument: str = "X") -> Any:
 # ---- graphs --------------------------------------------------------------------------------------------------
 
 
-def _is_network(data: Any) -> bool:
-    return hasattr(data, "adj") and hasattr(data, "is_directed")
-
-
 def _node_names(data: Any) -> list[str] | None:
     """Names of a network's nodes, unless they merely count."""
-    if not _is_network(data):
+    if not is_network(data):
         return None
     nodes = list(data)
     return None if nodes == list(range(len(nodes))) else [str(node) for node in nodes]
 
 
 def _read_graph(data: Any, directed: Direction | None, names: list[str] | None = None) -> Input:
-    if _is_network(data) and len(data) == 0:
+    if is_network(data) and len(data) == 0:
         raise ValueError("The graph has no nodes.")
     found = graph(data, directed=directed)
     words = f"graph of {found.n_points:,} nodes and {found.n_edges:,} edges"
@@ -174,7 +171,7 @@ def vectors_input(rows: Any, names: list[str] | None) -> Input:
 
 def _read_distances(data: Any, argument: str) -> Input:
     """A square matrix of distances, or SciPy's condensed form; `knn` checks the values."""
-    if isinstance(data, tuple) or _is_network(data) or sp.issparse(data):
+    if isinstance(data, tuple) or is_network(data) or sp.issparse(data):
         raise TypeError(
             f'metric="precomputed" takes distances, a full square matrix or its condensed form. {argument} is a '
             f"{type(data).__name__}; a graph of similarities needs no metric."
