@@ -112,6 +112,8 @@ def linkage(
         raise ValueError(
             'method="paris" is for graphs. Pass similarity.graph(A), or similarity.knn(X) for vectors.'
         )
+    if metric is not None and not isinstance(metric, str):
+        raise TypeError(f"metric must be the name of a metric. Got {metric!r}.")
     if kind == "distances" or metric == "precomputed":
         if kind == "vectors" or metric not in (None, "precomputed"):
             raise ValueError(f"data are distances and have no metric. Got metric={metric!r}, kind={kind!r}.")

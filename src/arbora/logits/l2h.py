@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from arbora._base.arrays import as_matrix, validated
 from arbora._base.distributed import is_dask, is_dask_frame
 from arbora._base.lazily import lazily
-from arbora._base.params import check_choice, check_n_clusters, check_real, check_switch, check_whole
+from arbora._base.params import check_choice, check_n_clusters, check_real, check_switch, check_whole, is_auto
 from arbora._base.random import generator
 from arbora._base.rows import Rows, is_in_pieces, open_rows
 from arbora._base.threads import count_threads
@@ -209,7 +209,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         check_real(self.temperature, "temperature", above=0)
         if not isinstance(self.refine, Mapping):
             check_switch(self.refine, "refine")
-        if self.n_bootstraps != "auto":
+        if not is_auto(self.n_bootstraps):
             check_whole(self.n_bootstraps, "n_bootstraps", least=0)
         check_whole(self.max_memory, "max_memory")
 
@@ -282,7 +282,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
                     "L2H().fit(X[rows].compute())."
                 )
             return 0
-        if self.n_bootstraps != "auto":
+        if not is_auto(self.n_bootstraps):
             return int(self.n_bootstraps)
         is_streamed = not isinstance(rows, ArrayRows)
         is_small = len(assignment.assigned) * assignment.n_classes <= _MOST_NUMBERS_FOR_BOOTSTRAP

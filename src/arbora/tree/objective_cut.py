@@ -22,7 +22,7 @@ import numpy as np
 
 from arbora._base.arrays import as_vectors
 from arbora._base.memory import refuse_if_too_large
-from arbora._base.params import check_choice, check_switch, check_whole
+from arbora._base.params import check_choice, check_switch, check_whole, is_auto
 from arbora._base.types import Bools, Floats, Ints
 from arbora.tree import objective_kernels as kernels
 from arbora.tree.cutting import Exact, check_count, joining_heights
@@ -120,12 +120,12 @@ def best_cut(
     """Cluster of each leaf in the best partition; parameters as in `Tree.cut`."""
     if exact == "binarize":
         tree = tree.binarize()
-    if n_clusters == "auto" and by == "height":
+    if is_auto(n_clusters) and isinstance(by, str) and by == "height":
         smallest = None if min_size in (None, "auto") else check_min_size(min_size, tree.n_leaves, 1, by)
         found = find_number(tree, smallest)
         nodes = best_nodes(tree, found.n_clusters, by, smallest or least_size(tree.n_leaves), exact="nearest")
         return labels_of_nodes(tree, nodes, mark_outliers=outliers)
-    if n_clusters == "auto":
+    if is_auto(n_clusters):
         smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED, by)
         value = node_values(tree, by, smallest, similarity=similarity, data=data)
         partitions = Partitions(tree, value, _most(tree, smallest), smallest)
