@@ -327,6 +327,9 @@ def test_small_branches_join_the_nearest_cluster_where_a_least_size_is_asked_for
     (tmp_path / "t.nwk").write_text("(((((a,b),(c,d)),e),f),g);")
     sizes = json.loads(run("cut", tmp_path / "t.nwk", "-k", 2, "--min-size", 2, "--json").out)["sizes"]
     assert sorted(sizes) == [2, 5]
+    assert run("cut", tmp_path / "t.nwk", "-k", 2, "--min-size", "auto", "--json").out
+    assert "--min-size must be" in run("cut", tmp_path / "t.nwk", "-k", 2, "--min-size", "x", code=USAGE).err
+    assert "needs a tree with heights" in run("cut", tmp_path / "t.nwk", "-k", "auto", code=UNUSABLE).err
     levels = json.loads(run("taxonomy", tmp_path / "t.nwk", "-k", "2,3", "--min-size", 1, "--json").out)[
         "levels"
     ]

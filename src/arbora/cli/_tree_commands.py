@@ -171,11 +171,12 @@ def cut(
         int | None, typer.Option("--max-size", min=1, help="Largest size that a cluster may have.")
     ] = None,
     min_size: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--min-size",
-            min=1,
-            help="Smallest size of a cluster; with -k, smaller branches join the nearest cluster.",
+            metavar="NUMBER|auto",
+            help="Fewest leaves of a cluster; with -k smaller branches join what is near, and auto is what "
+            "TreeClustering takes.",
         ),
     ] = None,
     by: Annotated[

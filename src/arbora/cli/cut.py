@@ -28,7 +28,7 @@ class CutTask:
     clusters: str | None
     height: float | None
     max_size: int | None
-    min_size: int | None
+    min_size: str | None
     by: str
     out: Path | None
     into: str | None
@@ -36,7 +36,11 @@ class CutTask:
     def criteria(self) -> list[dict[str, Any]]:
         """Arguments of `Tree.cut`, one per level."""
         check_option("--by", self.by, OBJECTIVES)
-        single: dict[str, Any] = {"height": self.height, "max_size": self.max_size, "min_size": self.min_size}
+        single: dict[str, Any] = {
+            "height": self.height,
+            "max_size": self.max_size,
+            "min_size": least(self.min_size),
+        }
         given: dict[str, Any] = {name: value for name, value in single.items() if value is not None}
         if self.clusters is None:
             if len(given) != 1:
@@ -59,6 +63,15 @@ def numbers(text: str) -> list[int]:
             f"--clusters must be a positive whole number, or several as in 3,5,10. Got {text!r}."
         )
     return [int(part) for part in parts]
+
+
+def least(text: str | None) -> int | str | None:
+    """Fewest leaves of a cluster: a whole number, or auto."""
+    if text is None or text.strip() == "auto":
+        return None if text is None else "auto"
+    if not text.strip().isdigit() or int(text) < 1:
+        raise WrongOption(f"--min-size must be a positive whole number or auto. Got {text!r}.")
+    return int(text)
 
 
 def levels_of(text: str) -> list[int] | list[str]:
