@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import psutil
 import pytest
 from cli.in_process import run as arbora
 
@@ -93,6 +94,17 @@ def test_a_process_that_dies_is_a_failure_of_all_seeds_it_left(monkeypatch):
         outcomes = list(worker._outcomes(["hyphc/1", "iris", "HypHC", "full", 0, 1, 2]))
     assert [bool(outcome.get("failure")) for outcome in outcomes] == [False, True, True]
     assert "code -9" in outcomes[1]["failure"]
+
+
+def test_an_interrupted_run_leaves_no_process_and_keeps_what_is_done(tmp_path):
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cells([cell("Lower bound"), cell("Upper bound")], tmp_path, say=interrupt)
+    assert [record.method for record in records.load_all(tmp_path, quick=True)] == ["Lower bound"]
+    done = psutil.Process().children(recursive=True)
+    assert not [one for one in done if "arbora.reproduce.worker" in one.cmdline()]
 
 
 def test_a_damaged_record_is_named(tmp_path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -146,7 +148,9 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
-            self._process.terminate()
+            # the worker and the method it is running
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGTERM)
             # closes its pipes and waits for its end
             self._process.communicate()
         self._errors.close()
@@ -187,6 +191,7 @@ class Worker:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "arbora.reproduce.worker"], env=environment, stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=self._errors, text=True, bufsize=1,
+                start_new_session=True,
             )  # fmt: skip
         return self._process
 
