@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+RUNNABLE := .venv/.runnable
 BENCHMARKS := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
-.PHONY: install demo test test-slow fuzz lint format bench results docs clean
+.PHONY: install demo test test-slow fuzz lint format bench bench-check results docs clean
 
 install: $(INSTALLED)
 
@@ -14,7 +15,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
 	touch $@
 
-demo: $(INSTALLED)
+# What running needs, without the tools and PyTorch; `install` adds the rest.
+$(RUNNABLE): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -e $(INSTALLED) || $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[view]'
+	touch $@
+
+demo: $(RUNNABLE)
 	$(BIN)/arbora demo
 
 test: $(INSTALLED)
@@ -49,8 +56,13 @@ bench: $(INSTALLED)
 results: $(INSTALLED)
 	$(BIN)/python -m arbora.reproduce.pages .
 
+# CPU seconds over those of a peer, against the ratios last committed; ends with an error if something got slower.
+bench-check: $(INSTALLED)
+	$(BIN)/python benchmarks/check.py
+
 docs: $(INSTALLED)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv build dist docs/_build docs/auto_examples demo-output benchmarks/results
+	rm -rf .venv build dist docs/_build docs/auto_examples demo-output
+	find benchmarks/results -type f ! -name check-quick.json -delete

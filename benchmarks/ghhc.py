@@ -9,13 +9,13 @@ benchmarks/results/ghhc_<name>.json.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from _record import record
 
 import arbora as ab
 from arbora.hyperbolic.ghhc.candidates import choose_candidates, left_out_mass
@@ -26,15 +26,13 @@ from arbora.metrics import dendrogram_purity
 from arbora.reproduce import data as published
 from arbora.reproduce.data import centered_rows
 
-RESULTS = Path(__file__).resolve().parent / "results"
 AUTHORS_CPU_SECONDS = 38.0  # the authors' TensorFlow code on zoo: 50,000 triples, 64 internal nodes
 STEPS = 5_000  # of the section scale
 SEEDS = range(5)
 
 
 def report(name, result):
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"ghhc_{name}.json").write_text(json.dumps(result, indent=1))
+    record(f"ghhc_{name}", result)
 
 
 def timed(run):

@@ -12,12 +12,11 @@ number of triples the authors' code takes.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
-from pathlib import Path
 
 import numpy as np
+from _record import record, recorded
 
 import arbora as ab
 from arbora.hyperbolic.hyphc import _kernels as kernels
@@ -26,7 +25,6 @@ from arbora.hyperbolic.hyphc.decode import decode_circle, decode_exact
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 from arbora.reproduce import data as published
 
-RESULTS = Path(__file__).parent / "results"
 AUTHORS_TRIPLES = {"zoo": 100_000 * 50}
 
 
@@ -131,10 +129,7 @@ def main():
     arguments = parser.parse_args()
     compile_kernels()
     results = {part: PARTS[part](arguments.quick) for part in arguments.only}
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / "hyphc.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps(kept | results, indent=2, default=float))
+    record("hyphc", (recorded("hyphc", quick=arguments.quick) or {}) | results, quick=arguments.quick)
 
 
 if __name__ == "__main__":

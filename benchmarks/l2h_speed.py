@@ -9,7 +9,6 @@ clock. CPU seconds where peers are compared (noise of a shared machine cancels),
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import subprocess
 import sys
@@ -18,11 +17,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _record import record, recorded
 from scipy.special import softmax
 
 import arbora as ab
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def synthetic_logits(n_points, n_classes, dtype=np.float32, seed=0, out=None):
@@ -194,10 +192,7 @@ def main():
             print(
                 f"  {key:32s} {value:.4g}" if isinstance(value, float) else f"  {key:32s} {value}", flush=True
             )
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / "l2h_speed.json"
-    merged = (json.loads(path.read_text()) if path.exists() and not quick else {}) | results
-    path.write_text(json.dumps(merged, indent=1))
+    record("l2h_speed", (recorded("l2h_speed", quick=quick) or {}) | results, quick=quick)
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     print(f"\nlargest resident size of this process {resident:.2f} GB")
 

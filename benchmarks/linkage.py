@@ -10,7 +10,6 @@ clock starts. Peers: SciPy, scikit-network (Paris with uniform weights is averag
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import resource
@@ -19,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from _record import record
 
-RESULTS = Path(__file__).parent / "results"
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 
@@ -210,8 +209,7 @@ def main():
                 f"{row['peak_gib']:6.2f} GiB  x{row['cpu_ratio']:<6.2f} {quality}",
                 flush=True,
             )
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "linkage.json").write_text(json.dumps(results, indent=1))
+    record("linkage", results, quick=options.quick)
 
 
 if __name__ == "__main__":

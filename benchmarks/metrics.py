@@ -10,22 +10,19 @@ CPU seconds of this process; the wall clock stands beside them. Kernels are comp
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
-from pathlib import Path
 
 import higra as hg
 import numpy as np
 import scipy.sparse as sp
+from _record import record
 from numba import njit
 from sknetwork.hierarchy import dasgupta_cost as sknetwork_dasgupta
 from sknetwork.hierarchy import tree_sampling_divergence as sknetwork_tsd
 
 import arbora as ab
 from arbora import metrics
-
-RESULTS = Path(__file__).parent / "results"
 
 
 @njit
@@ -207,8 +204,7 @@ def main():
     purities(report, 1_000_000 // shrink, 1000)
     bounds(report, 2310 if shrink == 1 else 600)
     matrices(report, 5000 if shrink == 1 else 500)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "metrics.json").write_text(json.dumps(report.rows, indent=1))
+    record("metrics", report.rows, quick=shrink > 1)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ CPU and wall seconds; a small run of the same calls compiles the kernels before 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import resource
 import time
@@ -24,11 +23,10 @@ from pathlib import Path
 
 import numpy as np
 from _peers import hdbscan_tree
+from _record import record
 
 import arbora as ab
 from arbora.reproduce import data as published
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def mixture(n, d=64, seed=0):
@@ -236,8 +234,7 @@ def main():
     results = {name: list(run()) for name, run in sections.items() if options.only in (None, name)}
     if options.picture and len(results.get("cluster", [])) > 1:
         draw_growth(results["cluster"], options.picture)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "search_speed.json").write_text(json.dumps(results, indent=2))
+    record("search_speed", results, quick=options.quick)
 
 
 if __name__ == "__main__":

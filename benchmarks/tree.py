@@ -10,7 +10,6 @@ value printed is checked against the other library, or against what must come ou
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -18,11 +17,10 @@ from pathlib import Path
 import higra as hg
 import numpy as np
 import scipy.cluster.hierarchy as sch
+from _record import record
 from scipy.spatial.distance import pdist
 
 from arbora import Tree
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def random_linkage(n, seed=0):
@@ -205,9 +203,7 @@ def main():
     small_cut(report, 2000)
     compare(report, 20_000 if quick else 100_000)
     order(report, 300 if quick else 1000)
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / "tree.json"
-    path.write_text(json.dumps({"quick": quick, "rows": report.rows}, indent=1))
+    path = record("tree", report.rows, quick=quick)
     print(f"written to {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name}")
 
 

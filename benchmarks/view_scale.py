@@ -19,13 +19,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from _record import record
 from view.browser import CHROMEDRIVER, CHROMIUM, chromium, explorer, open_page
 from view.large_trees import line_tree
 
 from arbora.view import explore, to_html
 from arbora.view.layout import Layout
 
-RESULTS = Path(__file__).parent / "results"
 VIEWS = ("circular", "dendrogram", "icicle", "treemap", "disk")
 FLIGHT = """
 const done = arguments[arguments.length - 1], stage = document.getElementById('arbora').explorer.stage;
@@ -122,8 +122,7 @@ def main():
         n = 100_000 if quick else 1_000_000
         results["browser"] = {n: in_browser(n)}
         print(f"{n:,} leaves in Chromium:", json.dumps(results["browser"][n], indent=2))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "view_scale.json").write_text(json.dumps(results, indent=2))
+    record("view_scale", results, quick=quick)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ _PACKAGES = (
     "view",
 )
 _HOME_OF_NAME = {
+    "compile_kernels": "arbora.ahead",
     "explain": "arbora.insight",
     "match": "arbora.insight",
     "bisecting_kmeans": "arbora.linkages",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from arbora import similarity as similarity
     from arbora import tasks as tasks
     from arbora import view as view
+    from arbora.ahead import compile_kernels as compile_kernels
     from arbora.hyperbolic import GHHC as GHHC
     from arbora.hyperbolic import HypHC as HypHC
     from arbora.insight import explain as explain

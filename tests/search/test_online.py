@@ -4,7 +4,10 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
+from trees import insert_above
 
 import arbora as ab
 from arbora._base.files import read_archive, write_archive
@@ -159,6 +162,29 @@ def test_weights_and_dot_products():
     assert model._store.state.nodes["size"][model._store.root[0]] == np.arange(1, 31).sum()
     with pytest.raises(ValueError, match="without negative entries"):
         ab.OnlineTree(similarity="dot").fit(stream(5))
+
+
+@given(st.integers(2, 12), st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_products_that_grow_from_batch_to_batch_still_find_the_best_of_all_places(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n + 1, 3)) * np.sort(rng.exponential(size=n + 1))[:, None]
+    X[1] = X[0]
+    model = ab.OnlineTree(similarity="dot", shuffle=False)
+    for row in X[:n]:
+        model.partial_fit(row[None])
+    before, similarity = model.tree_, ab.similarity.dense(X @ X.T)
+    model.partial_fit(X[n:])
+    costs = [ab.metrics.dasgupta_cost(insert_above(before, k), similarity) for k in range(before.n_nodes)]
+    assert ab.metrics.dasgupta_cost(model.tree_, similarity) == pytest.approx(min(costs), rel=1e-9)
+
+
+def test_equal_points_make_a_shallow_tree_whatever_the_similarity():
+    for similarity in ("cosine", "dot"):
+        model = ab.OnlineTree(similarity=similarity, random_state=0)
+        for _ in range(3):
+            model.partial_fit(np.full((500, 2), 0.7))
+        assert model.tree_.depths.max() < 40
 
 
 def test_values_whose_products_overflow_are_refused_and_do_no_harm():

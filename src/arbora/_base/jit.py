@@ -1,7 +1,7 @@
 """How kernels are compiled: on first use, kept on disk, in a folder that can be written to.
 
 Short passes over arrays (`pass_kernel`) are interpreted until compiling them pays, so that a first call compiles only
-what it needs. While a kernel compiles, a terminal says so; `seconds_compiling` is how long that has taken so far.
+what it needs. While a kernel compiles, a terminal says so; `watch` knows how many were compiled and how long that took.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from numba.core.dispatcher import Dispatcher
 # numba's settings are attributes that it makes at run time
 _config: Any = numba.config
 _PACKAGE = Path(__file__).resolve().parent.parent
+# every kernel of the modules imported so far
+KERNELS: list[Any] = []
 # entries of arrays that a pass may read interpreted, about a tenth of a second, before it is compiled
 _INTERPRETED_ENTRIES = 150_000
 # the folder and the name of a kernel's cache file are known before it is compiled
@@ -34,7 +36,14 @@ _CACHE_FILES = "*{name}-*.nbi"
 
 def kernel(**options: Any) -> Any:
     """Decorator: compile a function of plain arrays; the compiled code is kept on disk for the next process."""
-    return numba.njit(cache=True, **options)
+    compiled: Any = numba.njit(cache=True, **options)
+
+    def register(function: Callable[..., Any]) -> Any:
+        dispatcher = compiled(function)
+        KERNELS.append(dispatcher)
+        return dispatcher
+
+    return register
 
 
 # For functions that only kernels call: without a way in from Python and a place in the cache of their own (they are
@@ -44,7 +53,7 @@ inner: Any = cast(Any, numba.njit)(no_cpython_wrapper=True, no_cfunc_wrapper=Tru
 
 def is_ready(compiled: Any) -> bool:
     """Whether a kernel can be called without waiting for the compiler, as far as its file on disk tells."""
-    if compiled.overloads:
+    if _compiles_all or compiled.overloads:
         return True
     folder = Path(compiled.stats.cache_path)
     return any(folder.glob(_CACHE_FILES.format(name=compiled.py_func.__name__)))
@@ -82,12 +91,10 @@ class PassKernel:
         if not self._is_compiled:
             is_first = self._n_entries == 0
             self._n_entries += 1 + max(np.size(argument) for argument in arguments)
-            self._is_compiled = (
-                _compiles_all
-                or self._n_entries > _INTERPRETED_ENTRIES
-                or (is_first and is_ready(self.compiled))
+            self._is_compiled = self._n_entries > _INTERPRETED_ENTRIES or (
+                is_first and is_ready(self.compiled)
             )
-        return self._is_compiled
+        return self._is_compiled or _compiles_all
 
 
 def pass_kernel(**options: Any) -> Callable[[Callable[..., Any]], PassKernel]:
@@ -163,7 +170,7 @@ def _is_ours(event: Any) -> bool:
 
 
 watch = CompilerWatch()
-event.register("numba:compile", watch)
+cast(Any, event.register)("numba:compile", watch)
 
 
 def _cache_folder() -> str | None:

@@ -285,3 +285,11 @@ def reproduce(
 
     choice = Choice(tuple(methods or ()), tuple(datasets or ()), seeds, quick)
     run_reproduce(ReproduceTask(paper, table, choice, out, again, shows_list), running, console)
+
+
+@command()
+def compile(*, console: Console) -> None:
+    """Compile everything ahead, so that no later command waits for it: for images and continuous integration."""
+    from arbora.cli.compile import run_compile
+
+    run_compile(console)

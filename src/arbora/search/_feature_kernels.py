@@ -153,10 +153,15 @@ def update_gaps(state, features, node):
 
 
 @kernel()
+def set_gaps(state, features, nodes):
+    """Set the gaps of internal nodes, given children first."""
+    for node in nodes:
+        set_gap(state, features, node)
+
+
 def fill_gaps(state, features, n_leaves, n_nodes):
     """Set the gaps of all nodes; needs the node order of `Tree`."""
-    for node in range(n_leaves, n_nodes):
-        set_gap(state, features, node)
+    set_gaps(state, features, np.arange(n_leaves, n_nodes))
 
 
 @inner

@@ -116,13 +116,22 @@ class Store:
         if names is not None:
             self.names |= dict(zip(numbers.tolist(), names))
         self.next_number += len(rows)
-        self.largest = max(self.largest, kernels.largest_similarity(rows))
+        before, self.largest = self.largest, max(self.largest, kernels.largest_similarity(rows))
         self.least_size = min(self.least_size, float(sizes.min()))
         if self.is_even and (sizes != 1).any():
             self.is_even = False
             self.gap[self.capacity :] = np.inf
+        if self.is_even and self.largest > before and not np.isfinite(self.largest_cosine):
+            self._measure_gaps()
         self.n_used += len(rows)
         return leaves
+
+    def _measure_gaps(self) -> None:
+        """Set the gaps for a largest similarity that has grown."""
+        inner = np.flatnonzero(self.used_nodes()[self.capacity :]) + self.capacity
+        # parents have more leaves below them than their children
+        children_first = np.argsort(self.state.nodes["size"][inner], kind="stable")
+        kernels.set_gaps(self.state, self.features, inner[children_first])
 
     def insert(self, leaves: Ints) -> None:
         """Put reserved leaves into the tree, each at its best place."""
@@ -154,9 +163,9 @@ class Store:
     def features(self) -> kernels.Features:
         """What the kernels read."""
         steepness = kernels.steepness_of(self.largest, self.least_size)
-        # gaps are kept for one largest similarity, which only that of cosines stays
-        largest = self.largest_cosine if self.is_even else np.inf
-        return kernels.Features(self.sums, self.gap, largest, steepness)
+        # that of cosines never changes; where it grows, so do the gaps
+        largest = self.largest_cosine if np.isfinite(self.largest_cosine) else self.largest
+        return kernels.Features(self.sums, self.gap, largest if self.is_even else np.inf, steepness)
 
     # ---- as a tree ---------------------------------------------------------------------------------------------
 
