@@ -46,11 +46,6 @@ def test_results_of_another_form_are_not_compared_with(record, tmp_path, monkeyp
     assert record.recorded("speed") is None
 
 
-def test_the_committed_ratios_can_be_compared_with(record):
-    kept = record.recorded("check", quick=True)
-    assert kept and all(row["ratio"] > 0 for row in kept.values())
-
-
 def test_time_spent_is_measured(record):
     with record.Measured() as spent:
         sum(range(10**5))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arbora as ab
-from arbora._base.jit import KERNELS, compiling_all, watch
+from arbora._base.jit import KERNELS, compiling_all, is_ready, watch
 from arbora._base.params import check_switch
 from arbora._base.progress import Bar, ProgressCallback, Stage, both, check_progress
 from arbora._base.types import Floats
@@ -75,7 +75,7 @@ def compile_kernels(*, verbose: bool = False, progress: ProgressCallback | None 
         for done, call in enumerate(calls):
             call()
             stage.update(done + 1)
-    n_ready = sum(bool(kernel.overloads) for kernel in KERNELS)
+    n_ready = sum(is_ready(kernel) for kernel in KERNELS)
     return CompiledKernels(watch.n_kernels - n_before, n_ready, len(KERNELS), time.perf_counter() - began)
 
 
@@ -147,6 +147,8 @@ def _trees(rows: Floats) -> list[Callable[[], Any]]:
         lambda: tree.taxonomy([2, 4]),
         lambda: tree.reorder(data=rows),
         lambda: tree.lca(0, 1),
+        lambda: tree.depths,
+        lambda: tree.cut(max_size=20),
         lambda: ab.Tree.from_newick(tree.to_newick()),
         lambda: tree.robinson_foulds(other),
         lambda: tree.triplet_distance(other),

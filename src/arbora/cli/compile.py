@@ -13,11 +13,4 @@ def run_compile(console: Console) -> None:
         f"compiled {built.n_compiled} kernels in {built.seconds:.0f} s; "
         f"{built.n_ready} of {built.n_kernels} are ready, the others are for input that is rare"
     )
-    console.result(
-        {
-            "compiled": built.n_compiled,
-            "ready": built.n_ready,
-            "kernels": built.n_kernels,
-            "seconds": built.seconds,
-        }
-    )
+    console.result(built._asdict())
