@@ -47,6 +47,20 @@ def as_stored(array: NDArray[Any], argument: str) -> NDArray[Any]:
     return array if array.dtype == dtype else array.astype(dtype)
 
 
+def check_finite_rows(chunk: NDArray[Any], start: int, argument: str) -> None:
+    """Raise on NaN or infinity in rows from `start` on, naming the row."""
+    # a sum is finite unless a term is not, or it overflows: one cheap pass in nearly every case
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(chunk.sum(dtype=np.float64)):
+            return
+    bad = np.argwhere(~np.isfinite(chunk))
+    if len(bad):
+        raise ValueError(
+            f"{argument} must be finite. It contains NaN or infinity, first in row {start + int(bad[0, 0])}, "
+            f"column {int(bad[0, 1])} (counted from 0). Remove or impute it."
+        )
+
+
 class Part(Protocol):
     """A matrix that gives any of its rows."""
 

@@ -14,7 +14,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from copy import copy
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,8 +22,10 @@ from numpy.typing import DTypeLike, NDArray
 from arbora._base import row_stores as stores
 from arbora._base.arrays import as_matrix
 from arbora._base.params import check_whole
-from arbora._base.row_parts import ArrayPart, Part, as_stored, natural_dtype
+from arbora._base.row_parts import ArrayPart, Part, as_stored, check_finite_rows, natural_dtype
 from arbora._base.types import Ints
+
+Result = TypeVar("Result")
 
 # Numbers in a chunk whose size nobody chose: 64 MB of float32.
 _NUMBERS_PER_CHUNK = 1 << 24
@@ -154,12 +156,22 @@ class Rows(ABC):
                 raise self._changed(f"more than {self._n_rows:,}")
             chunk = np.asarray(piece, self.dtype)
             if finite:
-                self._check_finite(chunk, start)
+                check_finite_rows(chunk, start, self._argument)
             yield slice(start, stop), chunk
             start = stop
         if self._n_rows is not None and start != self._n_rows:
             raise self._changed(f"{start:,}")
         self._n_rows = start
+
+    def mapped(
+        self, function: Callable[[NDArray[Any]], Result], size: int | None = None
+    ) -> Iterator[tuple[slice, Result]]:
+        """``function(chunk)`` of all chunks in order, at most `size` rows at a time, each with its place.
+
+        Refuses NaN and infinity. Rows on other machines are worked on there.
+        """
+        for place, chunk in self.chunks(size, finite=True):
+            yield place, function(chunk)
 
     def identity(self) -> tuple[Any, ...]:
         """What the rows are, for `identity_of`: all of them count, however they are cut into chunks."""
@@ -200,20 +212,8 @@ class Rows(ABC):
             f"Reading it gave {found}."
         )
 
-    def _check_finite(self, chunk: NDArray[Any], start: int) -> None:
-        # a sum is finite unless a term is not, or it overflows: one cheap pass in nearly every case
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(chunk.sum(dtype=np.float64)):
-                return
-        bad = np.argwhere(~np.isfinite(chunk))
-        if len(bad):
-            raise ValueError(
-                f"{self._argument} must be finite. It contains NaN or infinity, first in row {start + int(bad[0, 0])}, "
-                f"column {int(bad[0, 1])} (counted from 0). Remove or impute it."
-            )
 
-
-class _PartRows(Rows):
+class PartRows(Rows):
     """Matrices one below the other, each of which gives any of its rows."""
 
     def __init__(self, argument: str, parts: list[Part], column_names: list[str] | None = None) -> None:
@@ -360,20 +360,20 @@ def open_rows(data: RowSource, *, argument: str = "X") -> Rows:
         parts: list[Part] = []
         for number, item in enumerate(data):
             rows = open_rows(item, argument=f"Chunk {number} of {argument}")
-            parts.extend(rows._parts if isinstance(rows, _PartRows) else [ArrayPart(_collected(rows))])
-        return _PartRows(argument, parts)
+            parts.extend(rows._parts if isinstance(rows, PartRows) else [ArrayPart(_collected(rows))])
+        return PartRows(argument, parts)
     if isinstance(data, np.memmap) and data.ndim == 2:
         # converted as it is read, never as a whole
-        return _PartRows(argument, [ArrayPart(data, argument)])
+        return PartRows(argument, [ArrayPart(data, argument)])
     if isinstance(data, np.ndarray) or not is_in_pieces(data):
         matrix = as_matrix(data, argument=argument)
-        return _PartRows(argument, [ArrayPart(as_stored(matrix.values, argument))], matrix.column_names)
+        return PartRows(argument, [ArrayPart(as_stored(matrix.values, argument))], matrix.column_names)
     return _open_iterable(data, argument)
 
 
 def _rows_of(opened: stores.Opened, argument: str) -> Rows:
     if isinstance(opened, stores.OpenedParts):
-        return _PartRows(argument, opened.parts, opened.column_names)
+        return PartRows(argument, opened.parts, opened.column_names)
     return _StreamedRows(
         argument,
         opened.open_pass,

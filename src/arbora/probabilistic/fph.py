@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.dask_rows import DaskRows
+from arbora._base.distributed import is_dask
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_n_clusters, check_whole
 from arbora._base.random import generator, seed_of
@@ -22,10 +24,10 @@ from arbora.probabilistic import stages
 from arbora.probabilistic.elbow import elbow
 from arbora.probabilistic.expected import sample_parents
 from arbora.probabilistic.flat import flat_labels
-from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights
+from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights, shares_of
 from arbora.probabilistic.options import Directed, GraphSource, Optimizer, Options, Precision
 from arbora.probabilistic.spare_nodes import use_spare_nodes
-from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix
+from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix, rows_on
 from arbora.probabilistic.start import Start, model_of_tree, start_tree, tree_with_support
 from arbora.probabilistic.training import Relaxation, TrainingState, train
 from arbora.similarity.graph import GraphSimilarity, graph
@@ -203,7 +205,9 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : sparse matrix, networkx graph, tuple (rows, cols[, weights]), GraphSimilarity, or array of vectors
-            Several components are allowed; self-loops count at the leaf's parent.
+            Several components are allowed; self-loops count at the leaf's parent. A graph in shards (a Dask frame of
+            edges, or `arbora.similarity.graph` of one) must fit the memory of this machine; the leaves of large
+            steps are shared out among its workers, to the same result.
         y : ignored
         """
         options = Options.of(self)
@@ -213,7 +217,10 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         rng = np.random.default_rng(seed_of(self.random_state) if saved is None else saved.seed)
         # every objective is the same for weights that are a multiple of these
         similarity = of_moderate_weights(self.similarity_)
-        with FitProgress(self, options.plan.max_epochs, verbose=options.verbose) as progress:
+        with (
+            FitProgress(self, options.plan.max_epochs, verbose=options.verbose) as progress,
+            rows_on(shares_of(self.similarity_)),
+        ):
             if similarity.n_points < 3 or similarity.total <= 0:
                 self._keep_start(similarity, rng)
             else:
@@ -261,6 +268,8 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return graph(X, directed=options.directed)
         from arbora.similarity import knn
 
+        if is_dask(X):
+            X = DaskRows(X).in_memory("FPH needs")
         X = validated(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
         if options.source == "auto":
             stages.refuse_adjacency(X)

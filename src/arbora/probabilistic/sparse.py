@@ -13,8 +13,10 @@ compare value and gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +26,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import get_blas_funcs, solve_triangular
 from scipy.linalg.lapack import get_lapack_funcs
 
+from arbora._base.sharing import Shares, share_bounds
 from arbora._base.types import AnyFloats, Ints, Objective
 from arbora.probabilistic import _kernels
 from arbora.similarity.graph import GraphSimilarity
@@ -180,11 +183,34 @@ def _fundamental(B: AnyFloats) -> _Fundamental:
     return _Fundamental(N, M)
 
 
+# Rows below which sending them to other machines takes longer than working on them.
+WORTH_SENDING = 1 << 15
+
+_shares_of_rows: ContextVar[Shares] = ContextVar("shares_of_rows", default=Shares(None))  # noqa: B039 (it has no state)
+
+
+@contextmanager
+def rows_on(shares: Shares) -> Iterator[None]:
+    """Let the rows of large steps be worked on where `shares` are. Rows are independent: no digit changes."""
+    token = _shares_of_rows.set(shares)
+    try:
+        yield
+    finally:
+        _shares_of_rows.reset(token)
+
+
+def _call(function: Callable[[int, int], CsrParts], start: int, stop: int) -> CsrParts:
+    return function(start, stop)
+
+
 def in_row_blocks(function: Callable[[int, int], CsrParts], n_rows: int, n_threads: int) -> CsrParts:
     """Call ``function(start, stop)`` on blocks of rows and join the CSR pieces it returns."""
     bounds = np.linspace(0, n_rows, n_threads + 1).astype(np.int64)
     blocks = list(pairwise(bounds))
-    if n_threads == 1:
+    shares = _shares_of_rows.get()
+    if shares.are_spread and n_rows >= WORTH_SENDING:
+        pieces = shares.run(_call, (function,), share_bounds(n_rows), here=False)
+    elif n_threads == 1:
         pieces = [function(*blocks[0])]
     else:
         with ThreadPoolExecutor(n_threads) as pool:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from arbora._base.distributed import client_for, sum_as_tree
+from arbora._base.distributed import Engine, client_for, sum_as_tree
 from arbora._base.exact_sums import joined, rounders
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
@@ -59,8 +59,13 @@ class ShardedGraph(GraphSimilarity):
         self._has_loops = True
         self.names = None
 
+    @property
+    def engine(self) -> Engine:
+        """Where the shards are worked on."""
+        return client_for(*self._parts)
+
     def _gather(self, tasks: list[Any]) -> list[Any]:
-        return client_for(*self._parts).gather(tasks)
+        return self.engine.gather(tasks)
 
     def _summed(self, function: Callable[..., Floats], *arguments: Any) -> Floats:
         """Exact sum over the shards of what a function answers in levels."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -25,9 +26,16 @@ def assign(
 ) -> tuple[Ints, AnyFloats]:
     """Parent of every row and the probability of that choice."""
     parent, probability = np.empty(rows.count_rows(), np.int64), np.empty(rows.count_rows())
-    for places, chunk in placed_chunks(rows, placement):
-        parent[places], probability[places] = model.nearest_parents(table, chunk, usable, n_threads)
+    work = partial(_assign_chunk, table, placement, usable, n_threads)
+    for places, found in rows.mapped(work, CHUNK):
+        parent[places], probability[places] = found
     return parent, probability
+
+
+def _assign_chunk(
+    table: NodeTable, placement: BallPlacement, usable: Bools | None, n_threads: int, chunk: AnyFloats
+) -> tuple[Ints, AnyFloats]:
+    return model.nearest_parents(table, placement(chunk), usable, n_threads)
 
 
 def most_likely_tree(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.dask_rows import DaskRows
+from arbora._base.distributed import is_dask, is_dask_frame
 from arbora._base.lazily import lazily
 from arbora._base.params import check_n_clusters, check_real, check_whole
 from arbora._base.random import seed_of
 from arbora._base.rows import Rows, is_in_pieces, open_rows
+from arbora._base.sharing import Shares
 from arbora._base.threads import count_threads, limited_threads
 from arbora._base.training import FitProgress, deciding_params, history, with_callbacks
 from arbora._base.types import AnyFloats, Ints, PathLike, RandomState
@@ -23,10 +27,12 @@ from arbora.errors import DivergedError
 from arbora.hyperbolic.ghhc import decode, model, stages
 from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.initialize import Linkage, Norms
+from arbora.hyperbolic.ghhc.objectives import RankingCost, ranking_cost
 from arbora.hyperbolic.ghhc.optimizers import OptimizerKind
 from arbora.hyperbolic.ghhc.options import Candidates, Options
 from arbora.hyperbolic.ghhc.placement import BallPlacement, Projection
 from arbora.hyperbolic.ghhc.seeding import Seeding
+from arbora.hyperbolic.ghhc.shares import SharedRankingCost
 from arbora.hyperbolic.ghhc.train import TrainingState, restore, train
 from arbora.tree import Tree
 
@@ -185,8 +191,10 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d), or rows in pieces
-            A memory map, a path (.npy, HDF5, zarr, Parquet, or a directory of them), an open store, a Dask array,
-            a list of 2-D chunks, or a function that returns an iterator of them.
+            A memory map, a path (.npy, HDF5, zarr, Parquet, or a directory of them), an open store, a list of 2-D
+            chunks, or a function that returns an iterator of them. Of a Dask array only samples of rows come to this
+            machine, and one number or two per row for the tree; large batches of triples are shared out among its
+            workers. How many these are changes nothing.
         y : ignored
         """
         options = Options.of(self)
@@ -223,7 +231,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             # each chunk draws its own pools
             sampler = stages.sampler(rows, state.placement, options, (seed + state.step) % 2**32)
             plan = options.plan(seed, state.step + n_steps, anneal=False)
-            train(plan, state, sampler, rows.take)
+            train(plan, state, sampler, rows.take, cost_of=_cost_over(rows))
             self._keep(state, seed)
             self._decode(rows, row_names(X))
         return self
@@ -233,7 +241,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             # scikit-learn sums to find NaN; values near the largest float overflow there, and are no NaN
             with np.errstate(over="ignore", invalid="ignore"):
                 return open_rows(validated(self, X, dtype=[np.float64, np.float32], reset=reset))
-        rows = open_rows(X)
+        rows = DaskRows(X) if is_dask(X) or is_dask_frame(X) else open_rows(X)
         rows = rows.as_type(np.float64 if rows.dtype == np.float64 else np.float32)
         if reset:
             self.n_features_in_ = rows.shape[1]
@@ -274,7 +282,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return self._after_step(now, options, saved, progress)
 
         try:
-            return train(plan, state, sampler, rows.take, after_step)
+            return train(plan, state, sampler, rows.take, after_step, _cost_over(rows))
         except DivergedError as error:
             raise DivergedError(str(error), stages.last_tree(state, rows)) from error
 
@@ -435,3 +443,8 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         # data may be larger than memory
         return {**super().__getstate__(), "_data": None}
+
+
+def _cost_over(rows: Rows) -> Callable[..., RankingCost]:
+    """The ranking cost of a batch; where the rows are spread over machines, so are its triples."""
+    return SharedRankingCost(Shares(rows.engine)) if isinstance(rows, DaskRows) else ranking_cost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -87,16 +88,19 @@ def of_moderate_size(rows: AnyFloats) -> AnyFloats:
 
 def column_means(rows: Rows) -> AnyFloats:
     """Mean of each column, the rows checked to be finite on the way."""
-    n_rows = rows.count_rows()
     total = np.zeros(rows.shape[1])
-    for _, chunk in rows.chunks(CHUNK, finite=True):
-        with np.errstate(over="ignore", invalid="ignore"):
-            part = chunk.sum(axis=0, dtype=np.float64) / n_rows
-            if not np.isfinite(part).all():
-                # sums of values near the largest float overflow where their mean does not
-                part = (chunk / n_rows).sum(axis=0, dtype=np.float64)
+    for _, part in rows.mapped(partial(_part_of_means, n_rows=rows.count_rows()), CHUNK):
         total += part
     return total.astype(rows.dtype)
+
+
+def _part_of_means(chunk: AnyFloats, n_rows: int) -> AnyFloats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        part = chunk.sum(axis=0, dtype=np.float64) / n_rows
+        if not np.isfinite(part).all():
+            # sums of values near the largest float overflow where their mean does not
+            part = (chunk / n_rows).sum(axis=0, dtype=np.float64)
+    return np.asarray(part)
 
 
 def first_projection(

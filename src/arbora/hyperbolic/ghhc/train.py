@@ -14,7 +14,7 @@ from arbora.errors import DivergedError
 from arbora.hyperbolic.ghhc.candidates import choose_candidates
 from arbora.hyperbolic.ghhc.distances import NodeTable
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM, node_parents, ranks
-from arbora.hyperbolic.ghhc.objectives import RowGradient, margin_cost, ranking_cost
+from arbora.hyperbolic.ghhc.objectives import RankingCost, RowGradient, margin_cost, ranking_cost
 from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS, Optimizer, OptimizerKind
 from arbora.hyperbolic.ghhc.placement import BallPlacement
 from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
@@ -91,8 +91,11 @@ def train(
     sampler: TripleSampler,
     read_raw: Callable[[Ints], AnyFloats] | None = None,
     after_step: Callable[[TrainingState], bool] | None = None,
+    cost_of: Callable[..., RankingCost] = ranking_cost,
 ) -> TrainingState:
     """Run the steps that are left; `after_step` may stop early by returning True.
+
+    `cost_of` takes the place of `ranking_cost`, where the triples of a batch are shared out.
 
     Every second step is followed by one on the margin cost, over a random part of the nodes when there are
     many. The ranking cost is averaged over the batch, the margin cost summed over its nodes and weighted.
@@ -100,7 +103,7 @@ def train(
     # every step checks its numbers itself
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
-            return _train(plan, state, sampler, read_raw, after_step)
+            return _train(plan, state, sampler, read_raw, after_step, cost_of)
         except DivergedError as error:
             raise DivergedError(
                 f"Training turned non-finite at step {state.step}. Lower learning_rate."
@@ -113,12 +116,13 @@ def _train(
     sampler: TripleSampler,
     read_raw: Callable[[Ints], AnyFloats] | None,
     after_step: Callable[[TrainingState], bool] | None,
+    cost_of: Callable[..., RankingCost],
 ) -> TrainingState:
     limit = state.placement.norm * LARGEST_NORM
     while state.step < plan.n_steps:
         rng = step_generator(plan.seed, state.step)
         rate = plan.learning_rate * (annealed(state.step, plan.n_steps, floor=0.1) if plan.anneal else 1.0)
-        state.costs.append(_ranking_step(plan, state, sampler, rng, rate, limit, read_raw))
+        state.costs.append(_ranking_step(plan, state, sampler, rng, rate, limit, read_raw, cost_of))
         if plan.margin_weight > 0 and state.step % 2 == 1:
             margin_step(plan, state, rng, rate, limit)
         state.step += 1
@@ -140,6 +144,7 @@ def _ranking_step(
     rate: float,
     limit: float,
     read_raw: Callable[[Ints], AnyFloats] | None,
+    cost_of: Callable[..., RankingCost],
 ) -> float:
     triples = sampler.draw(state.step, plan.batch_size, rng)
     points = sampler.pool(state.step)[triples]
@@ -151,7 +156,7 @@ def _ranking_step(
     table = state.table
     update_candidates(plan, state, points)
     noise = _noise(plan, state, rng, len(table), points.dtype)
-    result = ranking_cost(
+    result = cost_of(
         table,
         points,
         temperature=plan.temperature,

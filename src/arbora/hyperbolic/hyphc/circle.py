@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.sharing import Shares, share_bounds
 from arbora.hyperbolic.hyphc import _kernels as kernels
 from arbora.hyperbolic.hyphc._kernels import Circle, Schedule
 from arbora.hyperbolic.hyphc.decode import Decoder, decode, decode_circle
@@ -18,6 +19,8 @@ from arbora.tree import Tree
 PARALLEL_FROM = 1 << 14
 # parts of a batch that may run at the same time; fixed, so that results do not depend on threads
 _BLOCKS = 8
+# numbers that a batch reads; less is done here before it is sent to other machines
+WORTH_SENDING = 1 << 26
 
 
 def circle_loss(
@@ -81,6 +84,8 @@ class CircleEngine:
     n_epochs : int
         Over how many epochs the schedule stretches.
     batch_size : int
+    shares : Shares, optional
+        Where the shares of large batches are worked on.
     """
 
     def __init__(
@@ -91,8 +96,11 @@ class CircleEngine:
         *,
         n_epochs: int,
         batch_size: int,
+        shares: Shares | None = None,
     ) -> None:
         n = len(theta)
+        self._shares = shares
+        self._sent: list[Any] | None = None
         self._sampler = sampler
         self._weights = sampler.arrays
         self._schedule = schedule
@@ -156,7 +164,38 @@ class CircleEngine:
         arguments = (self._circle, draw, self._weights, self._schedule, 0, count, self._batch, progress)
         if self._batch < PARALLEL_FROM:
             return float(kernels.train(*arguments))
+        if self._shares is not None and self._shares.are_spread and self._is_worth_sending:
+            return self._train_shared(self._shares, draw, count, progress)
         return float(kernels.train_parallel(*arguments, _BLOCKS))
+
+    @property
+    def _is_worth_sending(self) -> bool:
+        assert self._weights is not None
+        width = self._weights.values.shape[1] if self._weights.kind == kernels.FEATURES else 1
+        return self._batch * width >= WORTH_SENDING
+
+    def _train_shared(self, shares: Shares, draw: Any, count: int, progress: tuple[float, float]) -> float:
+        """The same steps as `train_parallel`, to the last bit, its blocks on other machines."""
+        if self._sent is None:
+            self._sent = shares.send(self._weights)
+        drawn = shares.send(draw)
+        total, n_steps = 0.0, -(-count // self._batch)
+        for step in range(n_steps):
+            first = step * self._batch
+            size = min(self._batch, count - first)
+            done = progress[0] + (progress[1] - progress[0]) * step / n_steps
+            rate, temperature, radius = kernels.plan(self._schedule, done, self._circle.scalars[0])
+            found = shares.run(
+                _gradient_of_share,
+                (self._circle.half, *drawn, *self._sent, radius, temperature),
+                [(first + low, high - low) for low, high in share_bounds(size, _BLOCKS)],
+                here=False,
+            )
+            for loss, _ in found:
+                total += loss
+            gradients = np.array([gradient for _, gradient in found])
+            kernels.move(self._circle, gradients, size, rate, self._schedule.learn_radius)
+        return total
 
     def _train_by_pairs(self, draw: Any, count: int, progress: tuple[float, float]) -> float:
         """The same steps for a similarity that only answers `pairs`."""
@@ -171,3 +210,18 @@ class CircleEngine:
             total += kernels.add_gradients(self._circle.half, triples, w, radius, temperature, gradients[0])
             kernels.move(self._circle, gradients, size, rate, self._schedule.learn_radius)
         return total
+
+
+def _gradient_of_share(
+    half: NDArray[np.float64],
+    draw: Any,
+    weights: Any,
+    radius: float,
+    temperature: float,
+    first: int,
+    count: int,
+) -> tuple[float, NDArray[np.float64]]:
+    """Loss and gradient of the triples first .. first + count - 1 of a pass."""
+    gradient = np.zeros(len(half) + 1)
+    loss = kernels.add_drawn_gradients(half, draw, weights, first, count, radius, temperature, gradient)
+    return float(loss), gradient

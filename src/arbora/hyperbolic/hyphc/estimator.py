@@ -13,9 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names, validated
 from arbora._base.checkpoint import Checkpoint, identity_of
+from arbora._base.dask_rows import DaskRows
+from arbora._base.distributed import is_dask, is_dask_frame
 from arbora._base.lazily import lazily
 from arbora._base.params import check_n_clusters
 from arbora._base.random import generator, seed_of
+from arbora._base.sharing import Shares
 from arbora._base.threads import limited_threads
 from arbora._base.training import FitProgress, deciding_params, history, with_callbacks
 from arbora._base.types import Ints, PathLike, RandomState
@@ -200,15 +203,20 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_points, n_features), or a similarity
             Vectors; a matrix of similarities (with similarity="precomputed"); or any similarity, made by
-            `arbora.similarity` or your own.
+            `arbora.similarity` or your own. A Dask array of vectors must fit the memory of this machine and of every
+            worker; large batches of triples are shared out among the workers, to the same result.
         y : ignored
         """
         options = Options.of(self)
+        shares = Shares(None)
+        if is_dask(X) or is_dask_frame(X):
+            spread = DaskRows(X)
+            X, shares = spread.in_memory("HypHC needs"), Shares(spread.engine)
         self.similarity_ = self._as_similarity(X, options)
         n_clusters = check_n_clusters(self.n_clusters, self.similarity_.n_points)
         saved = self._open_checkpoint()
         seed = seed_of(self.random_state) if saved is None else saved.seed
-        self._keep(self._train(options, seed, saved))
+        self._keep(self._train(options, seed, saved, shares))
         if options.refine is not None:
             self._refine(options.refine, seed)
         names = self.similarity_.names if is_similarity(X) else row_names(X)
@@ -268,7 +276,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         identity = identity_of(points=self.similarity_, **params)
         return Checkpoint(self.checkpoint, method="HypHC", identity=identity, random_state=self.random_state)
 
-    def _train(self, options: Options, seed: int, saved: Checkpoint | None) -> list[Outcome]:
+    def _train(self, options: Options, seed: int, saved: Checkpoint | None, shares: Shares) -> list[Outcome]:
         """What each start came to."""
         n = self.similarity_.n_points
         seeds = [seed, *(seed_of(generator(seed, number)) for number in range(1, options.n_init))]
@@ -279,26 +287,30 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             if n < 3:
                 return [trivial_outcome(self.similarity_, options.dimension)] * len(seeds)
             if options.runs_side_by_side(n):
-                runs = [self._start(options, number, each, saved) for number, each in enumerate(seeds)]
+                runs = [
+                    self._start(options, number, each, saved, shares) for number, each in enumerate(seeds)
+                ]
                 with ThreadPoolExecutor(n_threads) as pool:
                     self._advance(runs, options, saved, progress, pool)
                 return [run.outcome() for run in runs]
             outcomes = []
             for number, each in enumerate(seeds):
-                run = self._start(options, number, each, saved)
+                run = self._start(options, number, each, saved, shares)
                 self._advance([run], options, saved, progress)
                 outcomes.append(run.outcome())
             return outcomes
 
-    def _start(self, options: Options, number: int, seed: int, saved: Checkpoint | None) -> Run:
-        engine = self._engine(options, seed)
+    def _start(
+        self, options: Options, number: int, seed: int, saved: Checkpoint | None, shares: Shares
+    ) -> Run:
+        engine = self._engine(options, seed, shares)
         run = Run(engine, self.similarity_, options.max_epochs, options.decoder, options.patience, number)
         before = None if saved is None else saved.load(f"start{number}")
         if before is not None:
             run.load(before)
         return run
 
-    def _engine(self, options: Options, seed: int) -> Engine:
+    def _engine(self, options: Options, seed: int, shares: Shares) -> Engine:
         n = self.similarity_.n_points
         sampler = TripleSampler(
             self.similarity_,
@@ -312,7 +324,12 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         schedule, batch_size = options.schedule, options.triples_per_step(n)
         if options.engine == "circle":
             return CircleEngine(
-                sampler, angles_of(directions), schedule, n_epochs=options.max_epochs, batch_size=batch_size
+                sampler,
+                angles_of(directions),
+                schedule,
+                n_epochs=options.max_epochs,
+                batch_size=batch_size,
+                shares=shares,
             )
         # PyTorch, only where it is needed
         from arbora.hyperbolic.hyphc.ball import BallEngine
