@@ -129,6 +129,15 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     >>> nodes = l2h.predict([[9, 1, 0, 0], [2, 2, -2, -2]], confidence=0.9)
     >>> [l2h.tree_.leaves(node).tolist() for node in nodes]
     [[0], [0, 1]]
+
+    Of a Dask array only sums leave the workers, or the threads of this machine:
+
+    >>> import dask, dask.array as da
+    >>> with dask.config.set(scheduler="threads"):
+    ...     spread = ab.L2H().fit(da.from_array(logits, chunks=(2, -1)))
+    ...     labels = spread.predict(da.from_array(logits, chunks=(2, -1))).compute()
+    >>> bool((spread.tree_.parent == l2h.tree_.parent).all()), labels
+    (True, array([0, 0, 1, 1]))
     """
 
     def __init__(
@@ -169,7 +178,9 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         X : array-like, path, store or batches, shape (n_points, n_classes)
             Logits: an array (float16, bfloat16, float32, float64; also a torch tensor or a memory map), the path of a
             .npy, HDF5, Parquet or zarr store (or a directory of such files), an opened zarr or HDF5 array, an
-            iterable of batches such as a PyTorch DataLoader, or a function that returns one.
+            iterable of batches such as a PyTorch DataLoader, or a function that returns one. A Dask array or frame
+            stays where it is: the same merges as in memory, to the last bit, and `labels_`, `assignments_` and
+            `confidences_` are Dask arrays.
         y : ignored
 
         Returns

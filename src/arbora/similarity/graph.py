@@ -174,6 +174,15 @@ def graph(data: Any, *, n_points: int | None = None, directed: Direction | None 
     GraphSimilarity(n_points=4, n_edges=3)
     >>> ab.similarity.graph((["a", "b"], ["b", "c"], [1.0, 0.5])).names
     ['a', 'b', 'c']
+
+    Edges in shards are measured where they are:
+
+    >>> import dask, dask.dataframe as dd, pandas as pd
+    >>> edges = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3], "weight": [1.0, 2.0, 1.0]})
+    >>> tree = ab.Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4)
+    >>> with dask.config.set(scheduler="threads"):
+    ...     ab.metrics.dasgupta_cost(tree, ab.similarity.graph(dd.from_pandas(edges, npartitions=2)))
+    12.0
     """
     if isinstance(data, GraphSimilarity):
         return data
