@@ -6,6 +6,9 @@ import pytest
 
 pytest.importorskip("distributed")
 
+# One worker gives what two give; the second cluster is only started where time allows.
+WORKERS = pytest.mark.parametrize("n_workers", [pytest.param(1, marks=pytest.mark.slow), 2])
+
 
 def _cluster(n_workers):
     from distributed import LocalCluster

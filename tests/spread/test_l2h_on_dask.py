@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from logits.l2h_by_definition import clustered_logits
+from spread.conftest import WORKERS
 
 import arbora as ab
 from arbora.logits import ProbabilityWarning, class_report
@@ -77,12 +78,12 @@ def test_whole_numbers_and_frames_are_read_as_in_memory():
     assert model.tree_.name[3] == "class 3"
 
 
-def test_one_and_two_workers_give_the_bits_of_memory(on_cluster):
+@WORKERS
+def test_one_and_two_workers_give_the_bits_of_memory(n_workers, on_cluster):
     expected = ab.L2H(n_bootstraps=0).fit(LOGITS)
+    on_cluster(n_workers)
     with dask.config.set(scheduler=None):
-        for n_workers in (1, 2):
-            on_cluster(n_workers)
-            assert same(ab.L2H().fit(da.from_array(LOGITS, chunks=(400, -1))), expected)
+        assert same(ab.L2H().fit(da.from_array(LOGITS, chunks=(400, -1))), expected)
 
 
 def slow_block(block):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from spread.conftest import WORKERS
 
 import arbora as ab
 from arbora.errors import ArboraError, FormatError, MissingFileError, TooLargeError
@@ -79,14 +80,14 @@ def test_metrics_do_not_ask_what_kind_of_graph_it_is(metric, monkeypatch):
     assert again == pytest.approx(metric(TREE, graph), rel=1e-14)
 
 
-def test_how_edges_are_divided_changes_no_digit(on_cluster):
+@WORKERS
+def test_how_edges_are_divided_changes_no_digit(n_workers, on_cluster):
     expected = in_shards(n=1).cross(TREE)
     shuffled = TABLE.sample(frac=1, random_state=3)
     assert np.array_equal(in_shards(shuffled, n=7).cross(TREE), expected)
+    on_cluster(n_workers)
     with dask.config.set(scheduler=None):
-        for n_workers in (1, 2):
-            on_cluster(n_workers)
-            assert np.array_equal(in_shards(n=4).cross(TREE), expected)
+        assert np.array_equal(in_shards(n=4).cross(TREE), expected)
 
 
 @pytest.mark.parametrize("kind", ["npy", "parquet"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
+from spread.conftest import WORKERS
 
 import arbora as ab
 from arbora._base.sharing import Shares, share_bounds
@@ -64,19 +65,19 @@ def test_shares_of_a_batch_add_up_to_the_batch(n_candidates):
     np.testing.assert_allclose(shared.points, whole.points, atol=1e-12)
 
 
-def test_ghhc_on_one_and_two_workers_is_the_same_to_the_last_bit(on_cluster, monkeypatch):
+@WORKERS
+def test_ghhc_on_one_and_two_workers_is_the_same_to_the_last_bit(n_workers, on_cluster, monkeypatch):
     options = {"n_internal": 31, "max_steps": 6, "batch_size": 200, "random_state": 0}
     here = ab.GHHC(**options).fit(spread())
     # every batch is worth sending
     monkeypatch.setattr("arbora.hyperbolic.ghhc.shares._WORTH_SENDING", 0)
+    on_cluster(n_workers)
     with dask.config.set(scheduler=None):
-        for n_workers in (1, 2):
-            on_cluster(n_workers)
-            found = ab.GHHC(**options).fit(spread())
-            assert np.array_equal(found.nodes_, here.nodes_)
-            assert np.array_equal(found.history_["loss"], here.history_["loss"])
-            assert np.array_equal(found.tree_.parent, here.tree_.parent)
-            assert np.array_equal(found.tree_.support, here.tree_.support)
+        found = ab.GHHC(**options).fit(spread())
+    assert np.array_equal(found.nodes_, here.nodes_)
+    assert np.array_equal(found.history_["loss"], here.history_["loss"])
+    assert np.array_equal(found.tree_.parent, here.tree_.parent)
+    assert np.array_equal(found.tree_.support, here.tree_.support)
 
 
 def test_ghhc_never_fetches_all_rows(monkeypatch):
@@ -121,7 +122,15 @@ def test_hyphc_refuses_what_does_not_fit(monkeypatch):
 # ---- FPH -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"objective": "tsd"}, {"batch_size": 20}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"objective": "tsd"}, marks=pytest.mark.slow),
+        {"batch_size": 20},
+    ],
+    ids=str,
+)
 def test_fph_is_that_of_memory_to_the_last_bit(options, on_cluster, monkeypatch):
     pd = pytest.importorskip("pandas")
     frames = pytest.importorskip("dask.dataframe")

@@ -85,15 +85,15 @@ class SummedAssignment:
         return mapped_rows([self.X], np.empty(0), blocks.confidence_of_block, self.reading)
 
 
-def open_dask(X: Any, reading: Reading, *, with_class_sums: bool) -> tuple[DaskRows, list[str] | None]:
+def open_dask(X: Any, reading: Reading, *, with_class_sums: bool) -> tuple[DaskLogits, list[str] | None]:
     """Logits of a Dask array or frame, checked, and the names of its columns."""
     X, names = array_of(X)
     engine = client_for(X)
-    rows = DaskRows(checked_array(X, engine), engine, reading, with_class_sums=with_class_sums)
+    rows = DaskLogits(checked_array(X, engine), engine, reading, with_class_sums=with_class_sums)
     return rows, names
 
 
-class DaskRows:
+class DaskLogits:
     """Logits in the blocks of a checked Dask array; answers as `LogitRows`.
 
     Parameters

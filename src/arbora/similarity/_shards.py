@@ -31,6 +31,10 @@ class Edges(NamedTuple):
     high: Ints
     weight: Floats
 
+    def where(self, kept: NDArray[np.bool_]) -> Edges:
+        """Some of the edges."""
+        return Edges(self.low[kept], self.high[kept], self.weight[kept])
+
     @property
     def keys(self) -> NDArray[np.uint64]:
         """One number per pair of ends."""
@@ -187,7 +191,7 @@ def neighbors_of(edges: Edges, points: Ints, n_points: int) -> Edges:
     wanted = np.zeros(n_points, bool)
     wanted[points] = True
     kept = wanted[edges.low] | wanted[edges.high]
-    return Edges(*(field[kept] for field in edges))
+    return edges.where(kept)
 
 
 def edges_among(edges: Edges, points: Ints, n_points: int) -> Edges:
@@ -202,7 +206,7 @@ def edges_among(edges: Edges, points: Ints, n_points: int) -> Edges:
 def without_loops(edges: Edges) -> Edges:
     """The edges between different points."""
     kept = edges.low != edges.high
-    return Edges(*(field[kept] for field in edges))
+    return edges.where(kept)
 
 
 def joined_edges(parts: list[Edges]) -> Edges:
@@ -218,7 +222,7 @@ def part_of(edges: Edges, number: int, n_parts: int) -> Edges:
     """The edges whose ends fall into one of several parts."""
     mixed = edges.keys * np.uint64(0x9E3779B97F4A7C15)
     kept = (mixed >> np.uint64(40)) % np.uint64(n_parts) == number
-    return Edges(*(field[kept] for field in edges))
+    return edges.where(kept)
 
 
 def adjacency_of(parts: list[Edges], n_points: int) -> sp.csr_array:
