@@ -93,6 +93,16 @@ def open_dask(X: Any, reading: Reading, *, with_class_sums: bool) -> tuple[DaskL
     return rows, names
 
 
+def refuse_bootstrap(n_bootstraps: Any) -> None:
+    """Raise where replicates are asked for."""
+    if n_bootstraps not in ("auto", 0):
+        raise ValueError(
+            f"n_bootstraps={n_bootstraps} draws single points again, which needs logits in memory. With a Dask array "
+            "use n_bootstraps=0, and fit some of its rows in memory for the support of splits: "
+            "L2H().fit(X[rows].compute())."
+        )
+
+
 class DaskLogits:
     """Logits in the blocks of a checked Dask array; answers as `LogitRows`.
 

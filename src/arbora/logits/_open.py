@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
 
-from arbora._base.rows import Rows
+from arbora._base.arrays import as_matrix, validated
+from arbora._base.rows import Rows, is_in_pieces, open_rows
+from arbora.logits._numbers import is_tensor_or_bfloat16
 from arbora.logits._protocol import Reading
 from arbora.logits._rows import ArrayRows
 from arbora.logits._stream import StreamedRows
 
 # Points whose probabilities are held at once when they are predicted or reported.
 ROWS_PER_BLOCK = 1 << 15
+
+
+def checked_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
+    """Rows of X, whose number of columns is checked, or noted by the estimator where `reset`."""
+    if is_in_pieces(X):
+        source = open_rows(X)
+        validate_data(estimator, np.broadcast_to(np.float32(0), (1, source.shape[1])), reset=reset)
+        return source
+    if is_tensor_or_bfloat16(X):
+        validate_data(estimator, np.broadcast_to(np.float32(0), tuple(X.shape)), reset=reset)
+        return open_rows(X)
+    # ragged lists, mappings (one sparse format is one) and structured arrays are refused in arbora's words
+    is_odd = isinstance(X, (list, tuple, Mapping)) or getattr(getattr(X, "dtype", None), "names", None)
+    if is_odd and not hasattr(X, "nnz"):
+        X = as_matrix(X).values
+    # the first reading of the rows finds NaN and infinity without another pass
+    checked = validated(
+        estimator, X, reset=reset, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False
+    )
+    return open_rows(checked)
 
 
 def open_logits(

@@ -12,12 +12,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from arbora._base.arrays import as_matrix, validated
 from arbora._base.distributed import is_dask, is_dask_frame
 from arbora._base.lazily import lazily
 from arbora._base.params import check_choice, check_n_clusters, check_real, check_switch, check_whole, is_auto
 from arbora._base.random import generator
-from arbora._base.rows import Rows, is_in_pieces, open_rows
+from arbora._base.rows import is_in_pieces
 from arbora._base.threads import count_threads
 from arbora._base.training import FitStages, with_callbacks
 from arbora._base.types import Floats, Ints, PathLike, RandomState
@@ -26,7 +25,7 @@ from arbora.logits._levels import choose_levels
 from arbora.logits._method import Method
 from arbora.logits._names import column_names, unique_names
 from arbora.logits._numbers import is_tensor_or_bfloat16
-from arbora.logits._open import blocks_of, open_logits
+from arbora.logits._open import blocks_of, checked_rows, open_logits
 from arbora.logits._protocol import (
     AGGREGATIONS,
     Aggregation,
@@ -230,35 +229,16 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     def _reading(self) -> Reading:
         return Reading(self.from_probabilities, float(self.temperature), count_threads(self.n_jobs))
 
-    def _source(self, X: Any, *, reset: bool) -> Rows:
-        """Rows of X, whose number of columns is checked, or noted where `reset`."""
-        if is_in_pieces(X):
-            source = open_rows(X)
-            shape = np.broadcast_to(np.float32(0), (1, source.shape[1]))
-            validate_data(self, shape, reset=reset)
-            return source
-        if is_tensor_or_bfloat16(X):
-            validate_data(self, np.broadcast_to(np.float32(0), tuple(X.shape)), reset=reset)
-            return open_rows(X)
-        # ragged lists, mappings (one sparse format is one) and structured arrays are refused in arbora's words
-        is_odd = isinstance(X, (list, tuple, Mapping)) or getattr(getattr(X, "dtype", None), "names", None)
-        if is_odd and not hasattr(X, "nnz"):
-            X = as_matrix(X).values
-        # the first reading of the rows finds NaN and infinity without another pass
-        checked = validated(
-            self, X, reset=reset, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False
-        )
-        return open_rows(checked)
-
     def _open(self, X: Any) -> tuple[LogitRows, Sequence[str] | None]:
         """Logits to fit, and the names of their classes."""
         if is_dask(X) or is_dask_frame(X):
-            from arbora.logits._dask import open_dask
+            from arbora.logits._dask import open_dask, refuse_bootstrap
 
+            refuse_bootstrap(self.n_bootstraps)
             spread, columns = open_dask(X, self._reading, with_class_sums=self._is_refined)
             validate_data(self, np.broadcast_to(np.float32(0), (1, spread.n_classes)))
             return spread, column_names(self, columns)
-        source = self._source(X, reset=True)
+        source = checked_rows(self, X, reset=True)
         names = column_names(self, source.column_names)
         if not self.from_probabilities:
             warn_if_probabilities(source)
@@ -285,13 +265,8 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     def _n_replicates(self, assignment: ClassFacts, rows: LogitRows) -> int:
         if callable(self.aggregation) or assignment.n_classes < 3:
             return 0
+        # sums over the chunks of a Dask array know no single points
         if not isinstance(assignment, Assignment):
-            if self.n_bootstraps not in ("auto", 0):
-                raise ValueError(
-                    f"n_bootstraps={self.n_bootstraps} draws single points again, which needs logits in memory. With "
-                    "a Dask array use n_bootstraps=0, and fit some of its rows in memory for the support of splits: "
-                    "L2H().fit(X[rows].compute())."
-                )
             return 0
         if not is_auto(self.n_bootstraps):
             return int(self.n_bootstraps)
@@ -420,7 +395,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     def blocks(self, X: Any) -> Iterator[ArrayRows]:
         """Points as this model reads them, in blocks whose probabilities can be held; what reports are made of."""
         check_is_fitted(self, "tree_")
-        return blocks_of(self._source(X, reset=False), self._reading)
+        return blocks_of(checked_rows(self, X, reset=False), self._reading)
 
     def evaluate(self, X: Any, y: ArrayLike, *, coarse: Any = None) -> dict[str, Any]:
         """Quality on held-out points; see `arbora.logits.evaluate_tree`."""
