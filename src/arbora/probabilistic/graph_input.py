@@ -12,7 +12,6 @@ from arbora._base.distributed import is_dask_frame
 from arbora._base.sharing import Shares
 from arbora.similarity.graph import GraphSimilarity, is_network
 from arbora.similarity.protocol import is_similarity
-from arbora.similarity.sharded import ShardedGraph
 
 # between them sums and products of two weights stay far from overflow and from 0
 _SMALLEST, _LARGEST = 1e-75, 1e75
@@ -23,7 +22,7 @@ def looks_like_graph(X: Any) -> bool:
     if isinstance(X, tuple) or is_dask_frame(X):
         return True
     if is_similarity(X):
-        return isinstance(X, GraphSimilarity) or X.csr is not None
+        return X.csr is not None
     if sp.issparse(X):
         return bool(X.shape[0] == X.shape[1])
     return is_network(X)
@@ -31,7 +30,7 @@ def looks_like_graph(X: Any) -> bool:
 
 def shares_of(similarity: GraphSimilarity) -> Shares:
     """Where the rows of large steps are worked on: where the shards of the graph are, else here."""
-    return Shares(similarity.engine if isinstance(similarity, ShardedGraph) else None)
+    return Shares(similarity.engine)
 
 
 def of_moderate_weights(similarity: GraphSimilarity) -> GraphSimilarity:

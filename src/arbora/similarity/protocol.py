@@ -22,6 +22,7 @@ from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity import _kernels as kernels
 
 if TYPE_CHECKING:
+    from arbora._base.distributed import Engine
     from arbora.tree import Tree
 
 
@@ -44,6 +45,8 @@ class Similarity(ABC):
         All similarities that are not 0, where most are: symmetric, without diagonal, indices sorted.
     matrix : ndarray of shape (n_points, n_points), or None
         All similarities, where they are held in memory. The diagonal means nothing.
+    engine : Engine or None
+        Where its parts are worked on, where they are spread over machines.
     features : ndarray of shape (n_points, n_features), or None
         Vectors whose inner products are the similarities, where there are such; `features_of` makes those of
         new points.
@@ -74,6 +77,7 @@ class Similarity(ABC):
     csr: sp.csr_array | None = None
     matrix: AnyFloats | None = None
     features: AnyFloats | None = None
+    engine: Engine | None = None
     # similarities held at once where all pairs are passed through
     values_at_once = 1 << 22
 

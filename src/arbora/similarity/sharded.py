@@ -60,7 +60,7 @@ class ShardedGraph(GraphSimilarity):
         self.names = None
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> Engine:  # type: ignore[override]
         """Where the shards are worked on."""
         return client_for(*self._parts)
 
