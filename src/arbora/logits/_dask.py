@@ -121,6 +121,7 @@ class DaskLogits:
         self._with_class_sums = with_class_sums
         # classes that receive probability from a group, and how much
         self._known: dict[tuple[int, ...], tuple[Ints, Floats]] = {}
+        self._known_with: list[list[tuple[int, ...]]] = [[] for _ in range(X.shape[1])]
         self._guessed: list[tuple[int, ...]] = []
         self._class_sums: Floats | None = None
         self._empty_sums: Floats | None = None
@@ -185,7 +186,10 @@ class DaskLogits:
     def _know(self, groups: list[tuple[int, ...]], received: blocks.KeyedSums) -> None:
         rows = received.rows(self._X.shape[1])
         nothing = np.empty(0, np.int64), np.empty(0)
-        self._known.update((key, rows.get(number, nothing)) for number, key in enumerate(groups))
+        for number, key in enumerate(groups):
+            self._known[key] = rows.get(number, nothing)
+            for cls in key:
+                self._known_with[cls].append(key)
 
     def settle(
         self, assignment: SummedAssignment, merges: Merges, progress: ProgressCallback, *, every_group: bool
@@ -252,13 +256,32 @@ class DaskLogits:
     ) -> Floats:
         """As `MergeQueries.received`: exact where blocks were asked about the group, otherwise a guess."""
         key = tuple(classes)
-        known = self._known.get(key)
-        if known is not None:
-            return np.bincount(*known, minlength=assignment.n_classes)
+        if key in self._known:
+            return self._exact(key)
         self._guessed.append(key)
-        points = self._sampled.points_of(classes)
-        reassigned, probability = self._kept.reassign(points, np.array(classes))
-        return np.bincount(reassigned, probability * self._stands_for[points], assignment.n_classes)
+        guess = self._sample_says(key)
+        # what the sample gets wrong for the parts of a group it gets wrong for the group as well
+        for part in self._known_parts(key):
+            guess += self._exact(part) - self._sample_says(part)
+        guess[list(key)] = 0.0
+        return np.maximum(guess, 0.0)
+
+    def _exact(self, key: tuple[int, ...]) -> Floats:
+        return np.bincount(*self._known[key], minlength=self.n_classes)
+
+    def _sample_says(self, key: tuple[int, ...]) -> Floats:
+        points = self._sampled.points_of(key)
+        reassigned, probability = self._kept.reassign(points, np.array(key))
+        return np.bincount(reassigned, probability * self._stands_for[points], self.n_classes)
+
+    def _known_parts(self, key: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Groups that blocks were asked about, and that a group consists of: each time the largest that fits."""
+        left = set(key)
+        while left:
+            found = [part for part in self._known_with[min(left)] if left.issuperset(part)]
+            largest = max(found, key=len)
+            left.difference_update(largest)
+            yield largest
 
     def affinities(self, assignment: SummedAssignment, empty: Ints) -> Iterator[tuple[int, Floats]]:
         """As `MergeQueries.affinities`; a guess until a pass has summed them."""
