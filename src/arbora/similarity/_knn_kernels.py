@@ -139,7 +139,7 @@ def try_neighbors_of_neighbors(X, who, both, first, last, improved):
                     offer_point(X, q, far, seen, best, row)
 
 
-@kernel()
+@kernel(nogil=True)
 def measure_and_sort(queries, points, who):
     """Exact distances float64[rows, n_neighbors]; sorts rows of `who` by them in place, ties by number."""
     distance = np.empty(who.shape, np.float64)
@@ -169,7 +169,7 @@ def mean_of_row(row):
     return total / row.shape[0]
 
 
-@kernel()
+@kernel(nogil=True)
 def smooth_local_scales(distance):
     """Distance to the nearest other place, and the scale at which a row's weights sum to log2(n_neighbors).
 

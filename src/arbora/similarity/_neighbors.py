@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from arbora._base.threads import share_out
 from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
 
@@ -26,6 +27,8 @@ _CELLS_PER_ROOT = 2
 # times the mean
 _LARGEST_CELL = 4
 _ROWS_AT_ONCE = 1024
+# brought to one scale at once
+_ROWS_SHIFTED = 65_536
 _KMEANS_STEPS = 6
 # sampled for k-means
 _ROWS_PER_CENTROID = 48
@@ -88,18 +91,25 @@ class NeighborIndex:
         self.shift = np.zeros(X.shape[1])
         if centered:
             self.shift = np.ldexp(X, -self.exponent).mean(axis=0, dtype=np.float64)
-        shifted = self._shifted(X)
-        # 1 where all rows are equal
-        self.scale = float(np.abs(shifted).max()) or 1.0
-        shifted /= self.scale
+        rows = self._scaled_rows(X)
         if self.is_exact:
             self.centers: AnyFloats | None = None
             self.order = np.arange(n_points)
             self.offsets = np.append(np.arange(0, n_points, _ROWS_AT_ONCE), n_points)
-            self.rows = shifted.astype(self.dtype)
+            self.rows = rows
         else:
-            self._sort_into_cells(shifted.astype(np.float32), seed, n_threads)
+            self._sort_into_cells(rows, seed, n_threads)
         self.squares = np.einsum("ij,ij->i", self.rows, self.rows)
+
+    def _scaled_rows(self, X: AnyFloats) -> AnyFloats:
+        """The rows shifted and divided by the largest value, piece by piece: no copy of all in double precision."""
+        parts = [slice(first, first + _ROWS_SHIFTED) for first in range(0, len(X), _ROWS_SHIFTED)]
+        # 1 where all rows are equal
+        self.scale = max(float(np.abs(self._shifted(X[part])).max()) for part in parts) or 1.0
+        rows = np.empty(X.shape, dtype=self.dtype)
+        for part in parts:
+            rows[part] = self._shifted(X[part]) / self.scale
+        return rows
 
     def transform(self, X: AnyFloats) -> AnyFloats:
         """Vectors in the coordinates of `rows`; of those far beyond all rows only the direction matters."""
@@ -167,8 +177,10 @@ class NeighborIndex:
         if not self.is_exact:
             who = self._improved(who, int(recall < GOOD_RECALL), n_threads)
             self._complete(who, self.rows, np.arange(len(who)), wanted)
-        who = who[wanted]
-        distance = kernels.measure_and_sort(self.rows[wanted], self.rows, who)
+        if len(wanted) < len(who):
+            who = who[wanted]
+        queries = self.rows if len(wanted) == len(self.rows) else self.rows[wanted]
+        distance = self._measured(queries, who, n_threads)
         points, distances = np.empty(who.shape, dtype=np.int64), np.empty(who.shape)
         points[self.order[wanted]] = self.order[who]
         distances[self.order[wanted]] = distance
@@ -186,8 +198,18 @@ class NeighborIndex:
 
         _in_threads(search_group, groups, n_threads)
         self._complete(who, new, np.full(len(new), -1), np.arange(len(new)))
-        distance = kernels.measure_and_sort(new, self.rows, who)
-        return self.order[who], distance
+        return self.order[who], self._measured(new, who, n_threads)
+
+    def _measured(self, queries: AnyFloats, who: NDArray[np.int32], n_threads: int) -> Floats:
+        """Exact distances to the rows `who`, which are sorted by them."""
+        distance = np.empty(who.shape)
+
+        def measure(first: int, last: int) -> None:
+            some = slice(first, last)
+            distance[some] = kernels.measure_and_sort(queries[some], self.rows, who[some])
+
+        share_out(measure, len(who), n_threads)
+        return distance
 
     def _groups_with_probes(self, new: AnyFloats, n_threads: int) -> list[tuple[Ints, Ints]]:
         """Rows to be searched together, and the cells to search for them."""

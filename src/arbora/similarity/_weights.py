@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arbora._base.threads import share_out
 from arbora._base.types import Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._few_rows import FEW, scales_of_few
@@ -23,11 +24,11 @@ Singles: TypeAlias = NDArray[np.float32]
 class Weighting:
     """Weights of a kind, with the local scales that new points need. Independent of the unit of distances."""
 
-    def __init__(self, kind: Weights, distance: Floats) -> None:
+    def __init__(self, kind: Weights, distance: Floats, n_threads: int = 1) -> None:
         self.kind = kind
         self.radius = distance.max(axis=1, initial=0.0)
         if kind == "fuzzy" and distance.shape[1]:
-            self.nearest, self.scale = _local_scales(distance)
+            self.nearest, self.scale = _local_scales(distance, n_threads)
         elif kind == "heat":
             positive = self.radius[self.radius > 0]
             self.heat = float(np.median(positive)) if len(positive) else 1.0
@@ -56,10 +57,17 @@ class Weighting:
         return np.asarray(joined, dtype=np.float32)
 
 
-def _local_scales(distance: Floats) -> tuple[Floats, Floats]:
+def _local_scales(distance: Floats, n_threads: int = 1) -> tuple[Floats, Floats]:
     if len(distance) <= FEW:
         return scales_of_few(distance)
-    nearest, scale = kernels.smooth_local_scales(distance)
+    # rows without any distance are scaled by the mean of all: only without them rows can be shared out
+    n_threads = n_threads if (distance[:, -1] > 0).all() else 1
+    nearest, scale = np.empty(len(distance)), np.empty(len(distance))
+
+    def smooth(first: int, last: int) -> None:
+        nearest[first:last], scale[first:last] = kernels.smooth_local_scales(distance[first:last])
+
+    share_out(smooth, len(distance), n_threads)
     return nearest, scale
 
 

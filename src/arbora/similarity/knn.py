@@ -194,7 +194,7 @@ def linked_neighbors(
     """The graph that joins each point to its neighbors."""
     near, distance = index.neighbors(min(n_neighbors, len(groups.first) - 1), n_threads, report)
     distance = measured(distance, space.metric)
-    weighting = Weighting(weights, distance)
+    weighting = Weighting(weights, distance, n_threads)
     weight = weighting.of_own(distance)
     if groups.has_duplicates:
         directed = link_groups(groups, near, weight, n_neighbors)
