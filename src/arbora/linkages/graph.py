@@ -117,7 +117,7 @@ def _merges_in_rounds(
     if method == "average":
         return merge_in_rounds(rows, np.ones(found.n_points), order, n_threads)
     here = np.repeat(np.arange(found.n_points), length)
-    degree: Floats = np.bincount(here, weight, minlength=found.n_points) + loops
+    degree: Floats = loops + np.bincount(here, weight, minlength=found.n_points)
     return _by_degree(merge_in_rounds(rows, degree, order, n_threads), degree)
 
 
