@@ -51,11 +51,13 @@ def draw(number: int) -> tuple[Any, np.random.Generator]:
     import calls
     import commands
     import files
+    import meaning_calls
     import tree_calls
 
     rng = np.random.default_rng(number)
-    group = rng.choice(4, p=[0.5, 0.3, 0.16, 0.04])
-    table = (calls.CALLS, tree_calls.TREES, files.FILES, commands.COMMANDS)[group]
+    group = rng.choice(5, p=[0.46, 0.26, 0.16, 0.04, 0.08])
+    tables = (calls.CALLS, tree_calls.TREES, files.FILES, commands.COMMANDS, meaning_calls.MEANING)
+    table = tables[group]
     shares = np.array(list(table.values()), dtype=float)
     return list(table)[int(rng.choice(len(table), p=shares / shares.sum()))], rng
 

@@ -82,3 +82,18 @@ def test_deep_trees_get_words_in_reasonable_time():
     chain = ab.Tree([n, *range(n, 2 * n - 1), *range(n + 1, 2 * n - 1), -1], n)
     found = keywords(chain, [f"word{k % 7} filler" for k in range(n)], n_words=1)
     assert len(found) == 1000
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("ngram_range", 2),
+        ("ngram_range", (2, 1)),
+        ("ngram_range", "ab"),
+        ("stop_words", "french"),
+        ("stop_words", 5),
+    ],
+)
+def test_wrong_options_are_named(argument, value):
+    with pytest.raises((ValueError, TypeError), match=argument):
+        ab.Tree.from_newick("(a,b);").keywords(["cat", "dog"], **{argument: value})

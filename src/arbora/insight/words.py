@@ -5,7 +5,7 @@ Words are ranked by `arbora.tree.word_scores`, as in the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,11 +166,10 @@ def _occurrences(
     options: dict[str, Any] = {"token_pattern": r"(?u)[^\W\d_][\w'-]+"}
     if tokenizer is not None:
         options = {"tokenizer": tokenizer, "token_pattern": None}
-    stop = stop_words if stop_words is None or isinstance(stop_words, str) else sorted(stop_words)
     vectorizer = CountVectorizer(
         binary=True,
-        ngram_range=ngram_range,
-        stop_words=stop,
+        ngram_range=_checked_range(ngram_range),
+        stop_words=_checked_stop_words(stop_words),
         max_features=check_whole(max_words, "max_words"),
         dtype=np.float32,
         **options,
@@ -182,6 +181,25 @@ def _occurrences(
             raise
         raise ValueError("texts hold no words once stop words are left out.") from error
     return sp.csr_array(counts), vectorizer.get_feature_names_out().tolist()
+
+
+def _checked_range(given: Any) -> tuple[int, int]:
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        raise ValueError(f"ngram_range must be the shortest and the longest run of words. Got {given!r}.")
+    shortest = check_whole(given[0], "ngram_range")
+    return shortest, check_whole(given[1], "ngram_range", least=shortest)
+
+
+def _checked_stop_words(given: Any) -> Any:
+    if given is None or (isinstance(given, str) and given == "english"):
+        return given
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Iterable)
+        or not all(isinstance(one, str) for one in given)
+    ):
+        raise ValueError(f'stop_words must be "english", a list of words, or None. Got {given!r}.')
+    return sorted(given)
 
 
 def _largest(tree: Tree) -> Ints:

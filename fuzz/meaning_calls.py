@@ -1,0 +1,95 @@
+"""What trees mean and how they are edited: words, reasons, matches, edits from a page, pages with drawn columns."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import checks
+import inputs
+import numpy as np
+from calls import Generator, Note, options
+from inputs import chance, one_of
+
+import arbora as ab
+from arbora.view.editing import Editor
+
+WORDS = ("cat", "dog", "Ünï", "<b>", "a", "", "the", "naïve café", "1", "\x00", "ﬀ")
+ACTIONS = ("rename", "merge", "move", "split", "remove", "undo", "redo", "save", "state", "format")
+
+
+def keywords(rng: Generator, note: Note) -> None:
+    """Words of nodes: known words, shares between 0 and 1, best first."""
+    tree = inputs.tree(rng)
+    texts = [
+        " ".join(one_of(rng, *WORDS) for _ in range(int(rng.integers(0, 5)))) for _ in range(tree.n_leaves)
+    ]
+    given = options(rng, note, n_words=(1, 3), ngram_range=((1, 1), (1, 2)), stop_words=(None, "english"))
+    note(texts)
+    found = tree.keywords(texts, **given)
+    for node, words in found.items():
+        checks.require(tree.n_leaves <= node < tree.n_nodes, "keywords belong to internal nodes")
+        scores = [word.score for word in words]
+        checks.require(scores == sorted(scores, reverse=True), "keywords come best first")
+        checks.require(all(0 < word.share <= 1 for word in words), "a share lies between 0 and 1")
+
+
+def match(rng: Generator, note: Note) -> None:
+    """Clusters of two trees: every common leaf is counted once, no cluster is matched twice."""
+    n = int(one_of(rng, 2, 5, 20))
+    old, new = inputs.tree(rng, n), inputs.tree(rng, n)
+    k = int(rng.integers(1, n + 1))
+    note(old.parent.tolist(), new.parent.tolist(), k)
+    note.words = {"names"}
+    found = ab.match(old, new, k)
+    checks.require(found.overlap.sum() == n, "every leaf is counted once")
+    taken = [int(cluster) for cluster in found.new_of_old if cluster >= 0]
+    checks.require(len(taken) == len(set(taken)), "no two clusters become one")
+
+
+def edits(rng: Generator, note: Note) -> None:
+    """What a page may ask of its tree: a valid tree after each, and all of it can be taken back."""
+    first = inputs.tree(rng)
+    editor = Editor(first)
+    note.words = {"action", "node", "nodes", "name", "to", "nothing", "file", "leaf", "leaves"}
+    for _ in range(int(rng.integers(1, 6))):
+        node = int(rng.integers(editor.tree.n_nodes))
+        details: dict[str, Any] = {
+            "action": one_of(rng, *ACTIONS),
+            "node": inputs.wrong(rng) if chance(rng, 0.1) else node,
+            "nodes": [node, int(rng.integers(editor.tree.n_nodes))],
+            "to": int(rng.integers(editor.tree.n_nodes)),
+            "name": one_of(rng, *WORDS),
+        }
+        note(details)
+        try:
+            editor.apply(details)
+        except (ValueError, TypeError) as refused:
+            checks.require(len(str(refused)) > 10, "a refusal says why")
+        checks.valid_tree(editor.tree, len(editor.kept))
+    while editor.state()["canUndo"]:
+        editor.apply({"action": "undo"})
+    checks.require(editor.tree is first, "every edit can be taken back")
+
+
+def page(rng: Generator, note: Note) -> None:
+    """A page with columns of any kind is whole."""
+    tree = inputs.tree(rng)
+    n = tree.n_leaves
+    columns: dict[str, Any] = {
+        "numbers": rng.standard_normal(n) * 10.0 ** int(rng.integers(-300, 300)),
+        "limits": np.array([one_of(rng, np.nan, np.inf, -np.inf, 1.7e308, 5e-324, 0.0) for _ in range(n)]),
+        "words": [one_of(rng, *WORDS, None) for _ in range(n)],
+        "whole": rng.integers(-(2**62), 2**62, n),
+        "dates": np.array(["1970-01-01", "NaT", "2026-02-28"], dtype="datetime64[D]")[rng.integers(0, 3, n)],
+    }
+    shown = {name: values for name, values in columns.items() if chance(rng, 0.5)}
+    note(list(shown), n)
+    with tempfile.TemporaryDirectory() as folder:
+        text = tree.to_html(Path(folder) / "p.html", metadata=shown).read_text(encoding="utf-8")
+    checks.require(text.rstrip().endswith("</html>"), "a page is whole")
+
+
+MEANING: dict[Callable[[Generator, Note], None], int] = {keywords: 2, match: 2, edits: 4, page: 1}
