@@ -53,6 +53,14 @@ def test_cells_come_cheapest_first_and_methods_without_chance_once():
     assert sum((cell.data.name, cell.method.name) == ("iris", "HypHC") for cell in cells) == 5
 
 
+def test_a_whole_name_chooses_itself_and_a_part_all_that_hold_it():
+    table = find("hyphc/1")
+    whole, _ = plan([table], Choice(methods=("tree search",), datasets=("iris",), n_seeds=1))
+    assert [cell.method.name for cell in whole] == ["tree search"]
+    part, _ = plan([table], Choice(methods=("search",), datasets=("iris",), n_seeds=1))
+    assert [cell.method.name for cell in part] == ["HypHC + tree search", "tree search"]
+
+
 def test_standardized_rows_are_hyphcs_recipe():
     X = np.array([[1.0, 5.0, 0.0], [2.0, 5.0, 4.0], [6.0, 5.0, 2.0]])
     rows = published.standardized(X)

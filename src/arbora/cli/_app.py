@@ -258,10 +258,12 @@ def reproduce(
         bool, typer.Option("--quick", metavar="", help="Short trainings, two seeds: to see that it runs.")
     ] = False,
     methods: Annotated[
-        list[str] | None, typer.Option("--methods", help="Part of a method's name; may be repeated.")
+        list[str] | None,
+        typer.Option("--methods", help="A method's name or a part of names; may be repeated."),
     ] = None,
     datasets: Annotated[
-        list[str] | None, typer.Option("--datasets", help="Part of a data set's name; may be repeated.")
+        list[str] | None,
+        typer.Option("--datasets", help="A data set's name or a part of names; may be repeated."),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="Number of seeds; by default the table's.")

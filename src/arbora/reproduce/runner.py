@@ -70,9 +70,11 @@ def plan(tables: Iterable[Table], choice: Choice) -> tuple[list[Cell], dict[str,
     """The cells that can run here, cheapest first, and why the others cannot."""
     cells, refused = [], {}
     for table in tables:
+        wanted_data = _wanted(choice.datasets, [data.name for data in table.data])
+        wanted_methods = _wanted(choice.methods, [method.name for method in table.methods])
         for data in table.data:
             for method in table.methods:
-                if not _is_wanted(choice.datasets, data.name) or not _is_wanted(choice.methods, method.name):
+                if data.name not in wanted_data or method.name not in wanted_methods:
                     continue
                 reason = cannot_run(data, method) or method.missing() or published.missing(data.files)
                 if reason:
@@ -88,8 +90,13 @@ def cannot_run(data: Data, method: Method) -> str:
     return data.absent or method.skips.get(data.name, "")
 
 
-def _is_wanted(wanted: Sequence[str], name: str) -> bool:
-    return not wanted or any(part.lower() in name.lower() for part in wanted)
+def _wanted(parts: Sequence[str], names: Sequence[str]) -> set[str]:
+    """Names that are one of the parts, or else hold one; all without any part."""
+    found = set(names) if not parts else set()
+    for part in parts:
+        whole = {name for name in names if name.lower() == part.lower()}
+        found |= whole or {name for name in names if part.lower() in name.lower()}
+    return found
 
 
 def run(
