@@ -17,7 +17,7 @@ from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption
 from arbora.cli._options import Reading, Running
 from arbora.cli.fit import FitTask, Outputs
-from arbora.cli.pages import check_page, tree_facts, write_page
+from arbora.cli.pages import tree_facts, write_page
 from arbora.cli.writing import tree_format, write_json, write_tree
 from arbora.errors import MissingFileError
 from arbora.tree import Tree
@@ -50,8 +50,6 @@ def run_on_dask(
         console.say(
             f"{task.source}: {X.shape[0]:,} rows, {X.shape[1]:,} features, in {X.numblocks[0]:,} chunks"
         )
-        if outputs.html is not None:
-            check_page(X.shape[0])
         built = build_on_dask(X, options, console.progress, argument=task.source)
     _finish(built.tree, built.report, task, outputs, console)
 
@@ -59,7 +57,8 @@ def run_on_dask(
 def _finish(tree: Tree, report: Any, task: FitTask, outputs: Outputs, console: Console) -> None:
     with console.stage("write"):
         if outputs.html is not None:
-            write_page(tree, outputs.html, title=f"{Path(task.source).name}: {tree.n_leaves:,} leaves")
+            title = f"{Path(task.source).name}: {tree.n_leaves:,} leaves"
+            write_page(tree, outputs.html, console, title=title)
         if outputs.out is not None:
             write_tree(tree, str(outputs.out))
     cost = {"similarity": report.similarity, "before": report.cost_before, "after": report.cost_after}
