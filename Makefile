@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 RUNNABLE := .venv/.runnable
 BENCHMARKS := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
-.PHONY: install demo test test-slow fuzz lint format bench bench-check results docs clean
+.PHONY: install demo test test-slow fuzz lint format bench bench-check results docs release-check clean
 
 install: $(INSTALLED)
 
@@ -63,6 +63,10 @@ bench-check: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# Builds the wheel and tries it in empty environments: the core alone, then with each extra.
+release-check: $(INSTALLED)
+	$(BIN)/python release/check.py $(RELEASE)
+
 clean:
-	rm -rf .venv build dist docs/_build docs/auto_examples demo-output
+	rm -rf .venv build dist docs/_build docs/auto_examples docs/_made docs/api demo-output
 	find benchmarks/results -type f ! -name check-quick.json -delete

@@ -1,6 +1,13 @@
-"""Sphinx settings."""
+"""Sphinx settings. What the build makes itself (reference, pictures, pages) is in `_ext/`."""
+
+import sys
+from pathlib import Path
 
 from arbora import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+# What examples write goes here and is copied beside the guide; Sphinx wants the folder to exist from the start.
+Path(__file__).with_name("_made").mkdir(exist_ok=True)
 
 project = "arbora"
 author = "The arbora developers"
@@ -10,22 +17,68 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "matplotlib.sphinxext.plot_directive",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "explorer_pages",
+    "mathml",
+    "measured",
+    "reference_pages",
 ]
 autosummary_generate = True
 autodoc_typehints = "none"
+autodoc_member_order = "bysource"
 napoleon_google_docstring = False
+# Types are sentences here ("array of shape (n_points,)"), not names to be linked.
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+# Attributes' types are linked all the same, and "n_points" is the name of several.
+suppress_warnings = ["ref.python"]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_made", "figures", "api/generated/README*", "search_figures.rst"]
+
+html_title = "arbora"
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
-exclude_patterns = ["_build", "api/generated/README*", "search_figures.rst"]
+html_static_path = ["_static"]
+html_css_files = ["guide.css"]
+html_js_files = ["guide.js"]
+html_favicon = "_static/logo.svg"
+html_extra_path = ["_made"]
+html_show_sourcelink = False
+html_copy_source = False
+html_math_renderer = "mathml"
+html_theme_options = {
+    "logo": {"text": "arbora", "image_light": "_static/logo.svg", "image_dark": "_static/logo-dark.svg"},
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "show_prev_next": True,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": []}
+
+plot_formats = [("png", 150)]
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_include_source = False
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.ReadingOrder",
+    "image_scrapers": ("matplotlib", "explorer_pages.embed_written"),
     "download_all_examples": False,
+    "remove_config_comments": True,
+    "doc_module": ("arbora",),
+    "backreferences_dir": "api/backreferences",
 }
 
 

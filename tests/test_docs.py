@@ -3,7 +3,9 @@
 A block that needs names which the page only speaks of (a user's own model, files on disk) finds them in `given`.
 """
 
+import ast
 import doctest
+import importlib.util
 import re
 import webbrowser
 from pathlib import Path
@@ -12,9 +14,25 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.rst"))]
+DOCS = ROOT / "docs"
+# What the build writes itself is not ours to read: the reference, and the gallery of examples.
+_MADE_BY_THE_BUILD = {"api", "auto_examples", "generated", "_build", "_made"}
+PAGES = [
+    ROOT / "README.md",
+    *(
+        page
+        for page in sorted(DOCS.rglob("*.rst"))
+        if not _MADE_BY_THE_BUILD & set(page.relative_to(DOCS).parts)
+    ),
+]
+
 _MARKDOWN = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _RST = re.compile(r"^( *)\.\. code-block:: python\n((?:\n|\1 +.*\n)+)", re.MULTILINE)
+
+
+def short(page):
+    """The page as the tests call it: with its folder, since some names occur twice."""
+    return str(page.relative_to(ROOT))
 
 
 def blocks(page):
@@ -56,7 +74,7 @@ def given(folder):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=short)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     pytest.importorskip("matplotlib").use("Agg")
@@ -70,7 +88,9 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if ">>>" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+    "page",
+    [page for page in PAGES if ">>>" in page.read_text(encoding="utf-8")],
+    ids=short,
 )
 def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -79,3 +99,107 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     )
     assert tried > 0
     assert failed == 0
+
+
+def reference_pages():
+    """The module that writes the reference: it is not installed, so it is loaded from its file."""
+    spec = importlib.util.spec_from_file_location("reference_pages", DOCS / "_ext" / "reference_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_has_every_public_name():
+    import arbora as ab
+
+    written = reference_pages()
+    listed = {name for package in written.packages() for name in written.public_names(package)}
+    assert {f"arbora.{name}" for name in ab._HOME_OF_NAME} <= listed
+    for package in ab._PACKAGES:
+        offered = getattr(getattr(ab, package), "__all__", ())
+        found = [name for name in listed if name.startswith(f"arbora.{package}.")]
+        assert all(any(f".{name}" in full for full in found) for name in offered), package
+
+
+def test_the_reference_has_every_command_and_option():
+    page = reference_pages().command_page()
+    for command in (
+        "fit",
+        "refine",
+        "predict",
+        "score",
+        "show",
+        "plot",
+        "cut",
+        "taxonomy",
+        "convert",
+        "info",
+        "demo",
+    ):
+        assert f"arbora {command}\n" in page
+    assert "``--label-column``" in page
+    assert "``TREE``" in page
+
+
+_DOC_ROLE = re.compile(r":doc:`(?:[^`<]*<)?([^`>]+)>?`")
+_LINK_OPTION = re.compile(r":link: (\S+)\n\s+:link-type: doc")
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=short)
+def test_links_to_other_pages_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in _DOC_ROLE.findall(text) + _LINK_OPTION.findall(text):
+        there = (page.parent / target).resolve().relative_to(DOCS)
+        if there.parts[0] == "auto_examples":
+            place = ROOT / "examples" / there.relative_to("auto_examples")
+            found = place.with_suffix(".py").exists() or there.name == "index"
+        elif there.parts[0] == "api":
+            found = True
+        else:
+            found = (DOCS / there).with_suffix(".rst").exists()
+        assert found, f"{page.name} links to {target}, which is not there"
+
+
+def test_pictures_and_pages_that_the_guide_shows_are_made_or_there():
+    written = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py"))
+    for page in PAGES[1:]:
+        text = page.read_text(encoding="utf-8")
+        for shown in re.findall(r"\.\. explorer:: (\S+)", text):
+            assert f'"{shown}"' in written, f"no example writes {shown}, which {page.name} shows"
+        for drawn in re.findall(r"\.\. plot:: (\S+)", text):
+            assert (DOCS / drawn).exists() or (page.parent / drawn).exists(), drawn
+        for image in re.findall(r"\.\. image:: (\S+)", text):
+            assert (page.parent / image).exists() or "results/pictures" in image, image
+
+
+def test_examples_are_in_the_reading_order():
+    order = (DOCS / "_ext" / "gallery_order.py").read_text(encoding="utf-8")
+    for example in sorted((ROOT / "examples").glob("plot_*.py")):
+        assert f'"{example.name}"' in order
+        assert ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
+
+
+def best_cost_of_all_trees(weights):
+    """Dasgupta's cost of the best binary tree, by trying all of them."""
+    from functools import cache
+    from itertools import combinations
+
+    @cache
+    def best(leaves):
+        found = [0] if len(leaves) < 2 else []
+        for size in range(1, len(leaves) // 2 + 1):
+            for side in map(frozenset, combinations(sorted(leaves), size)):
+                rest = leaves - side
+                across = sum(weights.get(frozenset((i, j)), 0) for i in side for j in rest)
+                found.append(across * len(leaves) + best(side) + best(rest))
+        return min(found)
+
+    return best(frozenset().union(*weights))
+
+
+def test_the_plaything_knows_the_best_cost():
+    text = (DOCS / "concepts" / "dasgupta.html").read_text(encoding="utf-8")
+    pairs = re.findall(r'\["(\w)", "(\w)", (\d)\]', text)
+    weights = {frozenset((i, j)): int(weight) for i, j, weight in pairs}
+    assert len(weights) == 11
+    assert best_cost_of_all_trees(weights) == int(re.search(r"const best = (\d+)", text)[1])

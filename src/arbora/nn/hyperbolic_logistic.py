@@ -10,7 +10,8 @@ class HyperbolicLogisticRegression(nn.Module):
     """Logits of points of the ball: signed distances to one gyroplane a class, scaled.
 
     A class k has a point p_k and a normal a_k; the hyperplane through p_k orthogonal to a_k is the union of
-    the geodesics that leave p_k orthogonally to it. The logit is λ(p) |a| times the signed distance of x.
+    the geodesics that leave p_k orthogonally to it. The logit is λ(p) times the length of a
+    times the signed distance of x.
     p_k is stored as a vector at the origin (p = exp(vector)), so any Euclidean optimizer trains the module.
 
     Parameters

@@ -315,7 +315,7 @@ class TreeRegression(_TaskRegression):
         Over the tasks.
     coef_ : float64[T, d + 1]
         Weights of each task for standardized features, the constant last.
-    node_coef_ : float64[tree_.n_nodes, d + 1]
+    node_coef_ : array with one row per node, d + 1 columns
         The same for every node of the tree.
     inner_share_ : float
     tasks_ : array[T]

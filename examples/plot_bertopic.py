@@ -1,0 +1,86 @@
+"""
+BERTopic: our clusterer in its pipeline, our tree as its hierarchy
+==================================================================
+
+BERTopic turns documents into topics: embed, reduce, cluster, name. Its clusterer is any scikit-learn estimator,
+so ``TreeClustering`` goes in as it is, and the tree it has built is a hierarchy of the topics. Where BERTopic
+is not installed, the same is done with arbora alone.
+"""
+
+import inspect
+from importlib import import_module
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+import arbora as ab
+
+# %%
+# Documents
+# ---------
+# The first paragraphs of docstrings, as in :doc:`plot_documents`: real texts that need no download. Embeddings
+# are computed beforehand, here from words; a sentence model's would go in at the same place.
+documents = []
+for module in (
+    "numpy.fft",
+    "numpy.linalg",
+    "scipy.stats",
+    "scipy.signal",
+    "scipy.special",
+    "sklearn.metrics",
+):
+    for name in import_module(module).__all__:
+        text = inspect.getdoc(getattr(import_module(module), name)) or ""
+        documents.append(" ".join(text.split("Parameters\n---")[0].split()[:60]))
+documents = [text for text in documents if len(text) > 80]
+weights = TfidfVectorizer(stop_words="english", max_df=0.2, min_df=3).fit_transform(documents)
+embeddings = TruncatedSVD(50, random_state=0).fit_transform(weights)
+print(f"{len(documents)} documents")
+
+# %%
+# The pipeline
+# ------------
+# No dimension is reduced: the tree works on the embeddings themselves. (BERTopic reduces because density fades
+# in many dimensions.)
+clusterer = ab.TreeClustering(n_clusters=16, random_state=0)
+try:
+    from bertopic import BERTopic
+    from bertopic.dimensionality import BaseDimensionalityReduction
+except ImportError as missing:
+    print(f"BERTopic cannot be imported ({missing}): arbora alone.")
+    clusterer.fit(embeddings)
+    topics = clusterer.labels_
+else:
+    model = BERTopic(
+        umap_model=BaseDimensionalityReduction(),
+        hdbscan_model=clusterer,
+        vectorizer_model=CountVectorizer(stop_words="english"),
+        embedding_model=None,
+    )
+    topics, _ = model.fit_transform(documents, embeddings)
+    topics = np.array(topics)
+    print(model.get_topic_info()[["Topic", "Count", "Name"]].to_string(index=False))
+
+# %%
+# The hierarchy
+# -------------
+# BERTopic would now compute distances between topics and link them. There is no need: the clusterer has the
+# tree over all documents, and its topics are nodes of it. Nodes above them are the hierarchy.
+levels = clusterer.tree_.taxonomy([4, 16], min_size=5).named(documents)
+print(levels.prune(n_clusters=16).to_text(max_depth=2))
+
+# %%
+levels.prune(n_clusters=16).plot("dendrogram")
+plt.show()
+
+# %%
+# The page
+# --------
+page = levels.to_html(
+    "bertopic.html",
+    classes={"topic": [f"topic {topic}" for topic in topics]},
+    texts=[text[:200] for text in documents],
+    view="icicle",
+)
