@@ -116,9 +116,14 @@ def _pretrain(
         for epoch in range(n_epochs):
             for batch in batches(len(rows), batch_size):
                 optimizer.zero_grad(set_to_none=True)
-                torch.autograd.backward(nn.functional.mse_loss(network(rows[batch])[1], rows[batch]))
+                torch.autograd.backward(_reconstruction(network(rows[batch])[1], rows[batch]))
                 optimizer.step()
             stage.update(epoch + 1)
+
+
+def _reconstruction(rebuilt: Tensor, rows: Tensor) -> Tensor:
+    """Mean squared length of the error: a sum over features, so that the embedding cannot shrink to please the tree."""
+    return (rebuilt - rows).square().sum(dim=1).mean()
 
 
 class CenterTree:
@@ -265,7 +270,7 @@ class _Training:
         embedded, rebuilt = self._network(rows)
         leaf = self._centers.assign(embedded.detach())
         loss = self._centers.center_loss(embedded, leaf) + self._centers.compression_loss(embedded, leaf)
-        loss = loss + nn.functional.mse_loss(rebuilt, rows)
+        loss = loss + _reconstruction(rebuilt, rows)
         self._optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self._optimizer.step()
