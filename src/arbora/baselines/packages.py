@@ -15,6 +15,8 @@ from arbora._base.types import Floats, Ints, RandomState
 from arbora.linkages import linkage
 from arbora.tree import Tree
 
+_COLUMNS_OF_EVOC = 16
+
 
 def fast_hdbscan(data: Any, *, min_samples: int = 10, min_cluster_size: int = 10) -> Tree:
     """The hierarchy that HDBSCAN condenses: single linkage of mutual reachability distances, by fast_hdbscan.
@@ -82,6 +84,8 @@ def evoc(
     module = require("evoc", "evoc")
     rows = as_vectors(data, argument="data", dtype=np.float32).astype(np.float32)
     n_neighbors = min(check_whole(n_neighbors, "n_neighbors", least=2), len(rows) - 1)
+    # its own start needs some columns; zeros change no cosine
+    rows = np.pad(rows, ((0, 0), (0, max(0, _COLUMNS_OF_EVOC - rows.shape[1]))))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = module.EVoC(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ def treevae(
     max_depth: int = 6,
     epochs_per_split: int = 5,
     max_epochs: int = 20,
+    rows_per_epoch: int = 20_000,
     kl_weight: float = 0.15,
     batch_size: int = 256,
     learning_rate: float = 1e-3,
@@ -57,6 +59,8 @@ def treevae(
         Of the new parts of a split, and then of all parts.
     max_epochs : int, default=20
         Of the first two leaves, and of all parts at the end.
+    rows_per_epoch : int, default=20000
+        Of more rows than this, an epoch sees as many, drawn at random.
     kl_weight : float, default=0.15
         Of the divergences beside the reconstruction; reached step by step within the first epochs.
     batch_size : int, default=256
@@ -91,7 +95,8 @@ def treevae(
         is_binary = bool(rows.min() >= 0)
         sizes = (rows.shape[1], latent, hidden, encoder_hidden, check_whole(max_depth, "max_depth"))
         network = TreeNetwork(*sizes, is_binary)
-        training = _Training(network, rows, batch_size, learning_rate, kl_weight)
+        n_batches = max(1, check_whole(rows_per_epoch, "rows_per_epoch") // batch_size)
+        training = _Training(network, rows, batch_size, n_batches, learning_rate, kl_weight)
         n_epochs = 2 * max_epochs + (n_groups - 2) * 2 * epochs_per_split
         with Stage(check_progress(progress), "train", total=n_epochs) as stage:
             training.run(max_epochs, stage)
@@ -109,9 +114,15 @@ class _Training:
     """Epochs of Adam on all parts of a network or on some."""
 
     def __init__(
-        self, network: TreeNetwork, rows: Tensor, batch_size: int, learning_rate: float, kl_weight: float
+        self,
+        network: TreeNetwork,
+        rows: Tensor,
+        batch_size: int,
+        n_batches: int,
+        learning_rate: float,
+        kl_weight: float,
     ) -> None:
-        self._network, self._rows, self._size = network, rows, batch_size
+        self._network, self._rows, self._size, self._n_batches = network, rows, batch_size, n_batches
         self._rate, self._kl_weight = learning_rate, kl_weight
         self._done = 0
 
@@ -123,7 +134,7 @@ class _Training:
         for epoch in range(n_epochs):
             # annealed while a stage is young, so that new latent variables are not given up at once
             kl_weight = self._kl_weight * min(1.0, (epoch + 1) / max(1, n_epochs // 2))
-            for batch in batches(len(self._rows), self._size):
+            for batch in islice(batches(len(self._rows), self._size), self._n_batches):
                 found = self._network(self._rows[batch])
                 loss = found.reconstruction + kl_weight * (found.root + found.nodes + found.decisions)
                 self._network.zero_grad(set_to_none=True)
