@@ -67,7 +67,7 @@ def cluster(
 
     Vectors become a graph of nearest neighbors, on which a tree's cost says how pure its clusters are (on all
     pairs it hardly does). Average linkage gives a first tree; `refine` improves it. Above 30,000 points each
-    subtree is tried once or twice, which is most of the gain for a third of the time;
+    subtree is tried a few times, which is most of the gain for a part of the time;
     ``TreeClustering().fit(data).refine()`` continues from there, on the same similarity.
 
     Parameters
