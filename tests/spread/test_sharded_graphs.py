@@ -102,17 +102,13 @@ def test_a_directory_of_shards_is_a_graph(kind, tmp_path):
     assert ab.similarity.graph(str(tmp_path), n_points=N + 2).n_points == N + 2
 
 
-def test_searches_and_training_take_the_edges_where_they_fit(monkeypatch):
+def test_searches_take_the_edges_where_they_fit(monkeypatch):
     graph = in_shards()
     np.testing.assert_allclose(graph.csr.toarray(), WHOLE.csr.toarray(), rtol=1e-12)
     expected = ab.cluster(WHOLE, random_state=0)
     assert np.array_equal(ab.cluster(graph, random_state=0).parent, expected.parent)
     assert np.array_equal(
         ab.refine(TREE, in_shards(), random_state=0).parent, ab.refine(TREE, WHOLE, random_state=0).parent
-    )
-    options = {"n_internal": 8, "max_epochs": 5, "random_state": 0}
-    assert np.array_equal(
-        ab.FPH(**options).fit(graph).tree_.parent, ab.FPH(**options).fit(WHOLE).tree_.parent
     )
     monkeypatch.setattr("arbora._base.memory.available_memory", lambda: 1000)
     with pytest.raises(TooLargeError, match="400 edges"):

@@ -51,8 +51,8 @@ class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):  # type: ign
             may also be the path of a .npy, HDF5, Parquet or zarr file, an open store, or an iterator of chunks.
         y : ignored
         """
-        require("torch", type(self).__name__)
         spaces = as_spaces(self, X, reset=True)
+        require("torch", type(self).__name__)
         self._check_parameters(len(spaces[0]))
         self._scaling = Scaling(spaces)
         with single_threaded():
