@@ -36,7 +36,7 @@ for group in ab.insight.explain_graph(tree, similarity, n_clusters=2, n_central=
 
 # %%
 # Every split costs what it separates: edges cut near the root are expensive. FPH learns a distribution over
-# trees, so it can say how sure it is of each group: the share of sampled trees that have it.
+# trees with few nodes; ``model.tree_.support`` is the probability of each node's parent.
 model = ab.FPH(2, n_internal=16, max_epochs=200, random_state=0).fit(club)
 tree.plot("dendrogram", classes={"club": side})
 plt.title("The karate club")
