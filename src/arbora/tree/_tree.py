@@ -225,7 +225,7 @@ class Tree(TreeSources, TreePictures):
         objective_cut.refuse_without_n_clusters(by, min_size, outliers)
         return cutting.cut(
             self,
-            n_clusters,
+            cast("int | None", n_clusters),
             height=height,
             max_size=max_size,
             min_size=cast("int | None", min_size),
