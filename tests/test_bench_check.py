@@ -50,3 +50,8 @@ def test_time_spent_is_measured(record):
     with record.Measured() as spent:
         sum(range(10**5))
     assert set(spent.row()) == {"seconds", "cpu_seconds", "peak_megabytes"} and spent.cpu >= 0
+
+
+def test_the_committed_ratios_can_be_compared_with(record):
+    kept = record.recorded("check", quick=True)
+    assert kept and all(row["ratio"] > 0 for row in kept.values())
