@@ -66,7 +66,7 @@ class Circle(NamedTuple):
     scalars: np.ndarray
 
 
-@kernel(inline="always")
+@kernel()
 def mix64(x):
     """Finalizer of splitmix64: 64 well mixed bits from a counter."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -74,13 +74,13 @@ def mix64(x):
     return x ^ (x >> np.uint64(31))
 
 
-@kernel(inline="always")
+@kernel()
 def below(bits, bound):
     """Uniform integer in [0, bound) from 32 random bits, without a division."""
     return np.int64((bits * np.uint64(bound)) >> np.uint64(32))
 
 
-@kernel(inline="always")
+@kernel()
 def draw_triple(order, offset, place, bits, bias, indptr, indices):
     """Leaves (i, j, k), all different: the pair at `place` of a row of the pass, and a third leaf."""
     n = order.shape[0]
