@@ -35,6 +35,7 @@ class Constants:
     search: float
     # on the coordinator: per piece for the two searches, per row for the tree and its heights
     top_per_piece: float
+    again_per_piece: float
     finish_per_row: float
     # seconds that Dask's scheduler spends on a task; its documentation says 0.2 to 1 milliseconds
     per_task: float = 5e-4
@@ -48,7 +49,13 @@ class Constants:
 
 # Measured with --measure 200000; see docs/scale.rst for machine and command.
 MEASURED = Constants(
-    check=2e-6, neighbors=6e-5, parts=1.5e-5, search=7e-5, top_per_piece=1e-4, finish_per_row=5e-6
+    check=8.5e-7,
+    neighbors=2.4e-5,
+    parts=7.4e-6,
+    search=1.03e-4,
+    top_per_piece=1.4e-4,
+    again_per_piece=1.3e-4,
+    finish_per_row=1e-6,
 )
 
 
@@ -112,7 +119,7 @@ def simulate(n, machines, c, seed=0):
         "top": n_pieces * c.top_per_piece,
         "search": spread_out(rng, n_parts, n / n_parts * c.search, cores, c.spread)
         + n * moved["graph to new parts"] / (rate * machines.count),
-        "top again and heights": n_pieces * c.top_per_piece / 4
+        "top again and heights": n_pieces * c.again_per_piece
         + n * c.finish_per_row
         + n * moved["trees to the coordinator"] / rate,
     }
@@ -139,7 +146,7 @@ def measure(n):
     import dask
     import scale
 
-    from arbora.scale import build_on_dask
+    from arbora.scale import assembly, build_on_dask
     from arbora.search.cluster import Options
 
     spent, began = {}, {}
@@ -150,8 +157,17 @@ def measure(n):
         elif done == total:
             spent[stage] = time.process_time() - began[stage]
 
+    search = assembly.searched_pieces
+
+    def timed_search(*arguments):
+        before = time.process_time()
+        found = search(*arguments)
+        spent["pieces again"] = time.process_time() - before
+        return found
+
     with dask.config.set(scheduler="sync"):
         scale.warm_up()
+        assembly.searched_pieces = timed_search
         X = scale.lazy_mixture(n)
         drawing = time.process_time()
         X.sum().compute()
@@ -166,7 +182,8 @@ def measure(n):
         parts=spent["parts"] / n,
         search=spent["search"] / n,
         top_per_piece=spent["top"] / n_pieces,
-        finish_per_row=(spent["top again"] + spent["heights"]) / n,
+        again_per_piece=spent["pieces again"] / n_pieces,
+        finish_per_row=(spent["top again"] - spent["pieces again"] + spent["heights"]) / n,
     )
     print({stage: round(seconds, 2) for stage, seconds in spent.items()})
     return found

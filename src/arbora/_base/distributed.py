@@ -312,7 +312,8 @@ def _translated() -> Iterator[None]:
     lost = (
         distributed.scheduler.KilledWorker,
         distributed.comm.CommClosedError,
-        distributed.client.FutureCancelledError,
+        # of one future or of several
+        distributed.client.CancelledError,
         distributed.scheduler.NoWorkerError,
     )
     try:

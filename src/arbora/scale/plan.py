@@ -35,11 +35,11 @@ class Limits:
     part: int = 100_000
     most_parts: int = 512
     cells_per_part: int = 16
-    places: int = 6
-    nearness: float = 1.5
+    places: int = 8
+    nearness: float = 2.0
     sample: int = 100_000
     pieces: int = 65_536
-    smallest_piece: int = 16
+    smallest_piece: int = 4
 
 
 LIMITS = Limits()
