@@ -49,13 +49,13 @@ class Constants:
 
 # Measured with --measure 200000; see docs/scale.rst for machine and command.
 MEASURED = Constants(
-    check=8.5e-7,
+    check=1.3e-6,
     neighbors=2.4e-5,
-    parts=7.4e-6,
-    search=1.03e-4,
-    top_per_piece=1.4e-4,
-    again_per_piece=1.3e-4,
-    finish_per_row=1e-6,
+    parts=7.5e-6,
+    search=1.13e-4,
+    top_per_piece=1.29e-4,
+    again_per_piece=1.17e-4,
+    finish_per_row=2.9e-6,
 )
 
 
@@ -146,9 +146,11 @@ def measure(n):
     import dask
     import scale
 
-    from arbora.scale import assembly, build_on_dask
+    from arbora.scale import Limits, assembly, build_on_dask
     from arbora.search.cluster import Options
 
+    # pieces of 16 rows, as a million rows have
+    limits = Limits(smallest_piece=16, places=6, nearness=1.5)
     spent, began = {}, {}
 
     def clock(stage, done, total):
@@ -172,8 +174,8 @@ def measure(n):
         drawing = time.process_time()
         X.sum().compute()
         drawing = time.process_time() - drawing
-        build_on_dask(X, Options(random_state=0, n_jobs=1), clock)
-    plan = Plan.of(n)
+        build_on_dask(X, Options(random_state=0, n_jobs=1), clock, limits=limits)
+    plan = Plan.of(n, limits)
     n_pieces = 1.5 * n / plan.piece
     found = replace(
         MEASURED,

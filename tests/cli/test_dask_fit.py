@@ -52,7 +52,9 @@ def test_a_scheduler_builds_the_tree_of_memory_from_every_kind_of_store(stores, 
     for name in ("rows.npy", "rows.zarr", "rows.parquet"):
         out = stores / f"{name}.tree.npz"
         report = stores / "report.json"
-        run("fit", stores / name, "--scheduler", scheduler, "--out", out, "--report", report)
+        page = stores / "tree.html"
+        run("fit", stores / name, "--scheduler", scheduler, "--out", out, "--report", report, "--html", page)
+        assert page.stat().st_size > 0
         assert same_tree(ab.Tree.load(out), expected)
         assert json.loads(report.read_text())["tree"]["leaves"] == len(ROWS)
 
