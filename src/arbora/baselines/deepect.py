@@ -233,7 +233,8 @@ class CenterTree:
         total = torch.zeros(n, embedded.shape[1]).index_add_(0, leaf, embedded.detach())
         present = torch.nonzero(count).flatten()
         mean = total[present] / count[present, None]
-        return (self.centers[present] - mean).norm(dim=1).sum() / self.n_leaves
+        distance: Tensor = (self.centers[present] - mean).norm(dim=1)
+        return distance.sum() / self.n_leaves
 
     def _is_below(self, side: Tensor) -> Tensor:
         """Which leaves, by their numbers, are below which of the given nodes: float32[n_nodes, n_sides]."""
