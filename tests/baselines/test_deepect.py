@@ -27,7 +27,7 @@ def below(tree, node, leaf):
 
 
 def test_the_losses_are_those_of_the_paper():
-    """Mautz et al. 2020, Eq. 2 and 3, point by point."""
+    """The losses of Mautz et al. 2020, point by point."""
     tree, points = grown(5)
     leaf = tree.assign(points)
     centers = tree.centers.detach().numpy()

@@ -148,7 +148,7 @@ def test_separated_clusters_are_pure_whatever_the_order(n_clusters, seed):
     ("name", "purity", "within"), [("glass", 0.474, 0.03), ("covtype", 0.45, 0.03), ("aloi5k", 0.44, 0.05)]
 )
 def test_purity_is_what_the_authors_printed(name, purity, within):
-    """Kobren et al. 2017, Tables 1 and 3 (and gHHC's Table 1): glass 0.474, covtype 0.45 and ALOI 0.44.
+    """Kobren et al. 2017 (and gHHC's Table 1): glass 0.474, covtype 0.45 and ALOI 0.44.
 
     They clustered all of covtype and ALOI; here 5,000 points of each.
     """

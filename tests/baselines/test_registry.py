@@ -121,7 +121,7 @@ def test_a_system_that_cannot_run_anywhere_says_why():
 
 
 def test_eph_descends_the_expected_cost_by_its_published_gradient():
-    """Straight-through at sampled trees (Kollovieh et al. 2024, Sec. 4), which FPH has as one of its relaxations."""
+    """Straight-through at sampled trees (Kollovieh et al. 2024), which FPH has as one of its relaxations."""
     from arbora.probabilistic import small_hsbm
 
     graph = small_hsbm(0).adjacency

@@ -10,7 +10,7 @@ from arbora.baselines.scc import scc
 
 
 def scc_twin(W, thresholds):
-    """Flat clusters after every round, from the definition in Monath et al. 2021, Sec. 2."""
+    """Flat clusters after every round, from the definition in Monath et al. 2021."""
     clusters = [{i} for i in range(len(W))]
     rounds = []
     for threshold in thresholds:
@@ -46,7 +46,7 @@ def test_every_round_is_that_of_the_plain_twin(n, seed):
 
 @given(st.integers(3, 15), st.integers(0, 999))
 def test_with_a_threshold_per_merge_it_is_average_linkage(n, seed):
-    """Monath et al. 2021, Sec. 3.3: SCC gives the tree of agglomerative clustering for fine enough thresholds."""
+    """Monath et al. 2021: SCC gives the tree of agglomerative clustering for fine enough thresholds."""
     W = np.triu(np.random.default_rng(seed).random((n, n)), 1)
     graph = ab.similarity.graph(sp.csr_array(W + W.T))
     linkage = ab.linkage(graph, "average")

@@ -11,7 +11,7 @@ from arbora.baselines.tcl import TCL, cluster_contrast, contrast  # noqa: E402
 
 
 def contrast_by_definition(first, second, temperature):
-    """Li et al. 2022, Eq. 3 and 4: mean over all views of -log of the other view's share among all others."""
+    """Li et al. 2022: mean over all views of -log of the other view's share among all others."""
     rows = np.concatenate([first, second])
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     n, total = len(first), 0.0
@@ -30,7 +30,7 @@ def test_the_instance_loss_equals_its_definition(temperature):
 
 
 def test_the_cluster_loss_contrasts_columns_and_rewards_their_use():
-    """Li et al. 2022, Eq. 5 to 7."""
+    """Li et al. 2022, of the cluster heads."""
     rng = np.random.default_rng(0)
     first, second = rng.dirichlet(np.ones(3), size=(2, 8))
     entropy = sum(-np.sum(p.mean(axis=0) * np.log(p.mean(axis=0))) for p in (first, second))

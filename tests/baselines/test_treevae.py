@@ -39,7 +39,7 @@ def test_the_divergence_of_decisions_is_pytorchs():
 
 
 def test_the_posterior_is_the_product_of_both_densities():
-    """Manduchi et al. 2023, Eq. 13: the logarithm of the product differs from that of the parts by a constant."""
+    """Manduchi et al. 2023: the logarithm of the product differs from that of the parts by a constant."""
     a, b = drawn_gaussian(0), drawn_gaussian(1)
     joint = normal(combine(a, b))
     places = [torch.randn(5, 3) for _ in range(4)]

@@ -73,8 +73,8 @@ COSTS = {
 def test_the_authors_figures_come_out(name, cost, accuracy, purity):
     """Accuracy and dendrogram purity as printed in Clustering.ipynb of github.com/PerretB/ultrametric-fitting.
 
-    Seven of the eleven purities agree to every digit; where heights tie, the order of merges is the library's own, and
-    up to half a percent lies between them.
+    About half of the eleven purities agree to every digit; where heights tie, the order of merges is the library's own,
+    and up to half a percent lies between them.
     """
     X, y = toy_set(name)
     edges = toy_edges(X)
