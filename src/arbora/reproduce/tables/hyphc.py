@@ -237,7 +237,8 @@ CLASSIFICATION = Table(
     lambda problem, result: {"accuracy_percent": result["accuracy_percent"]},
     n_seeds=10,
     draws=True,
-    note="Mean over random splits (ten by default; 30 % train, 10 % validation, 60 % test). Settings were chosen with the test "
+    note="Mean over random splits (ten by default; 30 % train, 10 % validation, 60 % "
+    "test). Settings were chosen with the test "
     "accuracy of zoo, iris, glass and segmentation in view, over splits that include these: the table says what "
     "suits "
     "these sets, and on data of your own expect less.",
