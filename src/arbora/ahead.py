@@ -140,7 +140,7 @@ def _trees(rows: Floats) -> list[Callable[[], Any]]:
     tree, other = ab.linkage(near), ab.linkage(rows, method="ward")
     return [
         lambda: tree.cut(n_clusters=3),
-        lambda: tree.cut(height=float(np.median(tree.height))),
+        lambda: tree.cut(height=float(np.median(np.asarray(tree.height)))),
         lambda: tree.cut("auto", by="modularity", similarity=near),
         lambda: tree.cut(3, by="modularity", similarity=near),
         lambda: tree.compress(10, near),

@@ -14,8 +14,8 @@ from arbora.logits._names import unique_names
 from arbora.logits._open import blocks_of, open_logits
 from arbora.logits._protocol import Reading
 from arbora.logits._rows import ArrayRows
-from arbora.logits._spaces import Scaling, as_spaces, is_several
 from arbora.logits._stream import StreamedRows
+from arbora.logits.spaces import Scaling, as_spaces, is_several
 
 LOGITS = clustered_logits(400, 7, 0)
 

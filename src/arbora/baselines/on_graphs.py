@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,11 +22,11 @@ DEEPWALK_DIMENSION = 10
 def read_graph(similarity: Any, needed_by: str) -> GraphSimilarity:
     """A graph given as such, as a sparse adjacency, a networkx graph or a tuple of edges."""
     found = graph(similarity) if isinstance(similarity, tuple) else as_similarity(similarity)
-    if not isinstance(found, GraphSimilarity):
+    if found.csr is None:
         raise TypeError(
             f"{needed_by} needs a graph. {type(found).__name__} has no sparse form: use similarity.knn(X)."
         )
-    return found
+    return cast("GraphSimilarity", found)
 
 
 def is_graph(data: Any) -> bool:

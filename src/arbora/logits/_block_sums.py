@@ -63,7 +63,7 @@ class Sample(NamedTuple):
 
     def take(self, points: Ints) -> Sample:
         """Some of the points."""
-        return Sample(*(field[points] for field in self))
+        return Sample._make(field[points] for field in self)
 
 
 class BlockScan(NamedTuple):

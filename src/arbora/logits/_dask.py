@@ -267,12 +267,13 @@ class DaskLogits:
         return np.maximum(guess, 0.0)
 
     def _exact(self, key: tuple[int, ...]) -> Floats:
-        return np.bincount(*self._known[key], minlength=self.n_classes)
+        return np.asarray(np.bincount(*self._known[key], minlength=self.n_classes), dtype=np.float64)
 
     def _sample_says(self, key: tuple[int, ...]) -> Floats:
         points = self._sampled.points_of(key)
         reassigned, probability = self._kept.reassign(points, np.array(key))
-        return np.bincount(reassigned, probability * self._stands_for[points], self.n_classes)
+        weight = probability * self._stands_for[points]
+        return np.asarray(np.bincount(reassigned, weight, self.n_classes), dtype=np.float64)
 
     def _known_parts(self, key: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Groups that blocks were asked about, and that a group consists of: each time the largest that fits."""

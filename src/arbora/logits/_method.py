@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +13,15 @@ from arbora._base.types import Floats
 from arbora.logits import _affinity
 from arbora.logits._bootstrap import resample_trees
 from arbora.logits._merge import merge_classes
-from arbora.logits._protocol import Aggregation, Assignment, ClassFacts, LogitRows, MergeQueries, Merges
+from arbora.logits._protocol import (
+    Aggregation,
+    Assignment,
+    ClassFacts,
+    LogitRows,
+    MergeQueries,
+    Merges,
+    PointRows,
+)
 from arbora.tree import Tree
 
 
@@ -80,6 +88,8 @@ class Method:
         def build(memory: MergeQueries, weights: Floats) -> Tree:
             return self.tree(assignment, rows, self.merges(assignment, memory, weights), weights)
 
+        # logits that do not answer point by point, as on Dask, are refused with bootstraps before they are read
+        answering = cast("PointRows", rows)
         return resample_trees(
-            assignment, rows, build, n_bootstraps, rng, max_memory=max_memory, progress=progress
+            assignment, answering, build, n_bootstraps, rng, max_memory=max_memory, progress=progress
         )

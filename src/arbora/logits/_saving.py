@@ -40,7 +40,7 @@ def save(model: L2H, path: PathLike) -> None:
     }
     # of a model fitted on Dask some are lazy
     arrays = {name: np.asarray(getattr(model, name)) for name in _ARRAYS}
-    arrays |= {"facts": _as_bytes(facts), "parent": tree.parent, "height": tree.height}
+    arrays |= {"facts": _as_bytes(facts), "parent": tree.parent, "height": np.asarray(tree.height)}
     if tree.support is not None:
         arrays["support"] = tree.support
     replicates = model.replicates_

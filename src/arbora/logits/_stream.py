@@ -104,11 +104,8 @@ class StreamedRows(PointQueries):
             raise ValueError("X must not be empty. It has 0 sample(s): no chunk of logits has a row.")
         self._kept = Kept(self._n_classes, *(np.concatenate([entry[k] for entry in kept]) for k in range(3)))
         fields = ("assigned", "confidence", "second", "second_confidence")
-        return Assignment(
-            self._n_classes,
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in fields),
-            max(part.largest for part in parts),
-        )
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in fields}
+        return Assignment(self._n_classes, **joined, largest=max(part.largest for part in parts))
 
     def _first_n_kept(self) -> int:
         n_points = self._source.shape[0]

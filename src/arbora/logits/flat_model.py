@@ -21,7 +21,7 @@ from arbora._base.threads import count_threads, limited_threads
 from arbora._base.training import FitProgress, history, with_callbacks
 from arbora._base.types import Ints, RandomState
 from arbora.errors import DivergedError
-from arbora.logits._spaces import Scaling, as_spaces
+from arbora.logits.spaces import Scaling, as_spaces
 
 _Self = TypeVar("_Self", bound="FlatModel")
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from arbora._base.lazily import lazily
 from arbora._base.threads import count_threads
 from arbora._base.types import RandomState
-from arbora.logits._spaces import as_spaces
 from arbora.logits.flat_model import FlatModel, single_threaded
+from arbora.logits.spaces import as_spaces
 
 
 class TEMI(FlatModel):

@@ -101,7 +101,8 @@ def divide(
     n_cells = min(plan.n_cells, len(sample))
     centers = kmeans_centers(sample, n_cells, seed, n_threads)
     nearest, _ = nearest_cells(sample, centers, 1)
-    expected: Floats = np.bincount(nearest[:, 0], minlength=n_cells) * float(plan.n_rows / len(sample))
+    counts = np.bincount(nearest[:, 0], minlength=n_cells).astype(np.float64)
+    expected: Floats = counts * (plan.n_rows / len(sample))
     tree = linkage(centers.astype(np.float64), "ward", kind="vectors")
     bundle = bundled(tree, expected, plan.part).label
     n_bundles = int(bundle.max()) + 1

@@ -269,9 +269,10 @@ def search_new_part(given: NewPart, largest_piece: int, n_rows: int) -> FinalPar
         leaves.append(below)
     whole, roots = side_by_side(subtrees, leaves)
     found = cut_to_pieces(whole, graph, largest_piece, roots)
-    degrees = np.bincount(
-        np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr)), graph.data, minlength=len(graph.ids)
-    ) + np.bincount(graph.out_point, graph.out_weight, minlength=len(graph.ids))
+    inside = np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr))
+    degrees = np.zeros(len(graph.ids))
+    degrees += np.bincount(inside, graph.data, minlength=len(graph.ids))
+    degrees += np.bincount(graph.out_point, graph.out_weight, minlength=len(graph.ids))
     n_edges = np.array(len(graph.data) + len(graph.out_id))
     return FinalPart(graph.ids, found.parent, found.cross, found.nodes, found.label, roots, degrees, n_edges)
 
