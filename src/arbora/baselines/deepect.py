@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import KMeans
 
 from arbora._base.arrays import row_names
 from arbora._base.params import check_real, check_whole
@@ -158,8 +159,6 @@ class CenterTree:
 
     def grow(self, embedded: Tensor) -> None:
         """Split the leaf with the largest sum of squared distances by 2-means."""
-        from arbora.linkages import _kernels
-
         if len(self.parent) + 2 > len(self.centers):
             return
         leaf = self.assign(embedded)
@@ -171,12 +170,10 @@ class CenterTree:
         points = embedded[leaf == widest].double().numpy()
         if len(points) < 2 or float(spread[widest]) == 0:
             return
-        starts = np.random.default_rng((self._seed, len(self.parent))).random((10, 2))
-        runs = [_kernels.kmeans(points, start, 30) for start in starts]
-        label = min(runs, key=lambda run: run[1])[0]
-        if label.min() == label.max():
+        if len(np.unique(points, axis=0)) < 2:
             return
-        self._split(widest, [points[label == side] for side in (label.min(), label.max())])
+        label = KMeans(2, n_init=10, random_state=(self._seed + len(self.parent)) % 2**32).fit(points).labels_
+        self._split(widest, [points[label == side] for side in (0, 1)])
 
     def _split(self, node: int, parts: list[Floats]) -> None:
         first = len(self.parent)

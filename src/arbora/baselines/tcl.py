@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from arbora._base.pytorch import Tensor, nn, torch
 from arbora._base.types import RandomState
 from arbora.baselines.deep import in_pieces, perceptron, seeded
-from arbora.logits._temi_training import side_by_side
-from arbora.logits.flat_model import FlatModel, single_threaded
+from arbora.logits.flat_model import FlatModel, side_by_side, single_threaded
 from arbora.logits.spaces import as_spaces
 
 # share of the steps after which confident predictions are learned from, and how confident they must be

@@ -125,11 +125,6 @@ class _Heads:
             own.mul_(momentum).add_(other.detach(), alpha=1 - momentum)
 
 
-def side_by_side(spaces: list[Tensor]) -> Tensor:
-    """All spaces as one, rows of length 1 (a row of zeros stays)."""
-    return torch.nn.functional.normalize(torch.cat(spaces, dim=1), dim=1)
-
-
 def nearest_by_cosine(points: Tensor, n_neighbors: int, n_threads: int) -> Tensor:
     """Nearest other points of rows of length 1: int64 (n_points, m). A single point is its own neighbor."""
     n = len(points)

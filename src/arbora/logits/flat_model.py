@@ -131,3 +131,9 @@ def single_threaded() -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
+
+
+def side_by_side(spaces: list[Any]) -> Any:
+    """All spaces (torch tensors) as one, rows of length 1; a row of zeros stays."""
+    torch = require("torch", "A flat model")
+    return torch.nn.functional.normalize(torch.cat(spaces, dim=1), dim=1)

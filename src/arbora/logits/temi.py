@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from arbora._base.lazily import lazily
 from arbora._base.threads import count_threads
 from arbora._base.types import RandomState
-from arbora.logits.flat_model import FlatModel, single_threaded
+from arbora.logits.flat_model import FlatModel, side_by_side, single_threaded
 from arbora.logits.spaces import as_spaces
 
 
@@ -109,7 +109,7 @@ class TEMI(FlatModel):
             raise ValueError(f"beta must lie in (0.5, 1]. Got {self.beta!r}.")
 
     def _learn(self, spaces: list[Any]) -> None:
-        from arbora.logits._temi_training import Trainer, nearest_by_cosine, side_by_side
+        from arbora.logits._temi_training import Trainer, nearest_by_cosine
 
         points = side_by_side(spaces)
         trainer = Trainer(
@@ -141,8 +141,6 @@ class TEMI(FlatModel):
     @lazily
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Logits of the best head's teacher."""
-        from arbora.logits._temi_training import side_by_side
-
         check_is_fitted(self, "labels_")
         spaces = as_spaces(self, X, reset=False)
         with single_threaded():
