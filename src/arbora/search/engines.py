@@ -31,6 +31,8 @@ FEWEST_DOUBLED = 3
 LARGEST_FILLED_MATRIX = 12_000
 # weights whose products with sizes and with each other stay far from the ends of the floating-point range
 SAFE_WEIGHTS = (2.0**-200, 2.0**200)
+# share of the whole from which adding a weight changes a sum of them for certain
+_ADDS = 2.0**-50
 
 
 class Engine(Protocol):
@@ -109,8 +111,14 @@ class GraphEngine:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is Dasgupta's cost that counts, on a graph without self-loops."""
-        return self._code == DASGUPTA and not self.graph.self_loops.any()
+        """Whether it is Dasgupta's cost that counts, on a graph without self-loops, and sizes tell what is above what.
+
+        Where weights of points lie so far apart that adding the smaller changes no sum, climbs that go by size would
+        not end.
+        """
+        if self._code != DASGUPTA or self.graph.self_loops.any():
+            return False
+        return bool(self.leaf_size.min(initial=1.0) > _ADDS * self.leaf_size.sum())
 
     def similarity_to(self, point: int) -> np.ndarray:
         """Similarity of each point to one of them, summed over the points that it stands for."""
