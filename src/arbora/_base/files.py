@@ -56,8 +56,8 @@ def written_whole(path: PathLike) -> Iterator[IO[bytes]]:
     except BaseException as problem:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        if isinstance(problem, OSError) and problem.filename is None:
-            # a full disk is met while writing, where nobody knows the name
+        if isinstance(problem, OSError) and problem.errno is not None and problem.filename is None:
+            # a full disk is met while writing, where nobody knows the name; without a number it would hide the words
             problem.filename = str(path)
         raise
 
