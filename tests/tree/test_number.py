@@ -75,6 +75,12 @@ def test_the_least_size_grows_with_the_root_of_the_number_of_points():
     assert [least_size(n) for n in (1, 8, 200, 20_000)] == [2, 2, 10, 100]
 
 
+def test_a_least_size_of_ones_own_needs_no_supposed_number_of_clusters():
+    X, _ = mixture(3, seed=5, n_points=40)
+    tree = TreeClustering(3, random_state=0).fit(X).tree_
+    assert np.bincount(tree.cut("auto", by="density", min_size=5)).min() >= 5
+
+
 def test_a_least_size_of_ones_own_is_kept():
     X, _ = mixture(4, seed=7)
     tree = TreeClustering(4, random_state=0).fit(X).tree_

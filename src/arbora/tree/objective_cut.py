@@ -126,7 +126,7 @@ def best_cut(
         nodes = best_nodes(tree, found.n_clusters, by, smallest or least_size(tree.n_leaves), exact="nearest")
         return labels_of_nodes(tree, nodes, mark_outliers=outliers)
     if is_auto(n_clusters):
-        smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED, by)
+        smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED if is_auto(min_size) else 1, by)
         value = node_values(tree, by, smallest, similarity=similarity, data=data)
         partitions = Partitions(tree, value, _most(tree, smallest), smallest)
         return labels_of_nodes(tree, partitions.nodes(_best_number(partitions, by)), mark_outliers=outliers)
