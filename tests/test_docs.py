@@ -74,7 +74,19 @@ def given(folder):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=short)
+# Pages whose code trains for more than a few seconds.
+LONG = {"docs/hyphc.rst", "docs/ghhc.rst", "docs/l2h.rst"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] if short(page) in LONG else [])
+        for page in PAGES
+        if blocks(page)
+    ],
+    ids=short,
+)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     pytest.importorskip("matplotlib").use("Agg")
