@@ -72,7 +72,7 @@ print(
 
 # %%
 # Where flights go, the tree finds continents, without a coordinate.
-labels = world.cut(9, by="information", similarity=ab.similarity.graph(adjacency), min_size=20)
+labels = world.cut(9, by="information", similarity=ab.similarity.graph(adjacency), min_size="auto")
 figure, axis = plt.subplots(figsize=(9, 4.6), layout="constrained")
 axis.scatter(*place.T, c=labels, cmap="tab10", s=6)
 axis.set_axis_off()
