@@ -116,36 +116,6 @@ def in_even_chunks(X: Any, n_rows: int) -> Any:
     return X.rechunk({0: n_rows})
 
 
-def map_row_blocks(
-    function: Callable[[NDArray[Any]], NDArray[Any]],
-    X: Any,
-    dtype: Any,
-    *,
-    n_features: int | None = None,
-    n_columns: int | None = None,
-    argument: str = "X",
-) -> Any:
-    """A function of rows applied to each chunk when the result is asked for; a Dask array, like X without its columns.
-
-    With `n_columns` the function gives that many values per row instead of one. What it holds is sent to a worker once.
-    """
-    if X.ndim != 2 or X.numblocks[1] != 1:
-        raise ValueError(
-            f"{argument} must be a Dask array of whole rows. Got {X.ndim} dimensions, {X.numblocks} chunks: "
-            f"pass {argument}.rechunk({{1: -1}})."
-        )
-    if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(f"X has {X.shape[1]} features, but {n_features} were expected, as in fit.")
-    shared = _delayed()(function, traverse=False)
-    shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
-    empty = np.empty((0,) if n_columns is None else (0, 0), dtype=dtype)
-    return X.map_blocks(_called, function=shared, dtype=dtype, meta=empty, **shape)
-
-
-def _called(block: NDArray[Any], function: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-    return function(block)
-
-
 def _with_known_sizes(X: Any, engine: Engine) -> Any:
     delayed = _delayed()
     shapes = engine.gather([delayed(np.shape)(block) for row in X.to_delayed() for block in row])

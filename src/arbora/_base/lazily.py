@@ -72,6 +72,22 @@ def mapped_rows(
     )
 
 
+def answered_by(
+    function: Callable[[NDArray[Any]], NDArray[Any]], X: Any, dtype: Any, *, n_features: int
+) -> Any:
+    """The Dask array of what a function gives for each row of X; what the function holds is sent to a worker once."""
+    checked = _checked(X)
+    if checked.shape[1] != n_features:
+        raise ValueError(f"X has {checked.shape[1]} features, but {n_features} were expected, as in fit.")
+    shared = require("dask", "A Dask array").delayed(function, traverse=False)
+    like = np.empty(0, dtype)
+    return mapped_rows([checked], like, _answer_rows, like, answer=shared)
+
+
+def _answer_rows(block: NDArray[Any], like: NDArray[Any], *, answer: Callable[..., Any]) -> NDArray[Any]:
+    return like if len(block) == 0 else np.asarray(answer(block), like.dtype)
+
+
 def _answer_block(*blocks_and_call: Any, model: Any) -> NDArray[Any]:
     *blocks, call, like = blocks_and_call
     if len(blocks[0]) == 0:

@@ -15,7 +15,8 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from arbora._base.arrays import row_names
-from arbora._base.distributed import is_dask, map_row_blocks
+from arbora._base.distributed import is_dask
+from arbora._base.lazily import answered_by
 from arbora._base.params import check_n_clusters, is_auto
 from arbora._base.progress import ProgressCallback
 from arbora._base.training import FitStages, with_callbacks
@@ -227,7 +228,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         tree, similarity, labels = self._compared_with(n_clusters)
         if is_dask(X):
             find = LabelsOfRows(tree, similarity, labels, self._scaling)
-            return cast("Ints", map_row_blocks(find, X, np.int64, n_features=self.n_features_in_))
+            return cast("Ints", answered_by(find, X, np.int64, n_features=self.n_features_in_))
         return predict(tree, similarity, self._new_rows(X), labels=labels, n_jobs=self.n_jobs)
 
     def place(self, X: Any, n_clusters: int | Literal["auto"] | None = None) -> Placement:
