@@ -108,7 +108,7 @@ def test_without_a_client_tasks_run_in_threads():
         assert client_for(da.from_array(ROWS, chunks=5)).client is None
 
 
-def test_a_closed_client_is_refused_with_what_to_do():
+def test_a_closed_client_is_refused_where_it_holds_the_data_or_is_the_current_one():
     distributed = pytest.importorskip("distributed")
     X = da.from_array(ROWS, chunks=5)
     with distributed.Client(
@@ -118,5 +118,10 @@ def test_a_closed_client_is_refused_with_what_to_do():
         assert client_for(X).gather([dask.delayed(np.sum)(ROWS)]) == [780.0]
         kept = client_for(X).persist(row_blocks(X))
         assert np.array_equal(np.concatenate(client_for(X).gather(kept)), ROWS)
-    with pytest.raises(ValueError, match=r"client is closed.*Client\(address\)"):
+    words = r"client is closed.*Client\(address\)"
+    with pytest.raises(ValueError, match=words):
+        client_for(*kept)
+    with client.as_current(), pytest.raises(ValueError, match=words):
         client_for(X)
+    # a client of earlier work does not matter
+    assert client_for(X).client is None

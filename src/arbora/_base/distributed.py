@@ -143,9 +143,10 @@ def count_non_finite(block: NDArray[Any]) -> tuple[int, int]:
 
 
 def client_for(*arrays: Any) -> Engine:
-    """Where the tasks of Dask collections run: the active client's cluster, or threads where there never was a client.
+    """Where the tasks of Dask collections run: the cluster of the active client, or threads where there is none.
 
-    A client that was closed is refused: the work would silently move to this machine.
+    Data that a closed client holds are refused, and so is a closed client that is the current one: the work would
+    silently move to this machine. Clients that were closed earlier do not matter.
     """
     distributed = sys.modules.get("distributed")
     scheduler = require("dask", "A Dask array").config.get("scheduler", None)
@@ -158,8 +159,6 @@ def client_for(*arrays: Any) -> Engine:
     except ValueError:
         client = None
     _refuse_if_closed(client)
-    if client is None and distributed.client._global_client_index[0] > 0:
-        raise ValueError(_CLOSED)
     return Engine(client)
 
 
