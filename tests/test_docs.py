@@ -6,8 +6,10 @@ A block that needs names which the page only speaks of (a user's own model, file
 import ast
 import doctest
 import importlib.util
+import inspect
 import re
 import webbrowser
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +133,33 @@ def test_the_reference_has_every_public_name():
         offered = getattr(getattr(ab, package), "__all__", ())
         found = [name for name in listed if name.startswith(f"arbora.{package}.")]
         assert all(any(f".{name}" in full for full in found) for name in offered), package
+
+
+def public_objects():
+    """Every function and class of the reference, once, under the name it is first listed by."""
+    written, found = reference_pages(), {}
+    for full in (name for package in written.packages() for name in written.public_names(package)):
+        home, _, name = full.rpartition(".")
+        found.setdefault(id(getattr(import_module(home), name)), full)
+    return sorted(found.values())
+
+
+# Compiling everything takes a minute; tests/test_ahead.py makes the same call with the slow tests.
+LONG_EXAMPLES = {"arbora.compile_kernels"}
+
+
+@pytest.mark.parametrize("full", public_objects())
+def test_every_public_name_has_an_example_that_the_doctests_run(full):
+    home, _, name = full.rpartition(".")
+    value = getattr(import_module(home), name)
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(value) or "")
+    assert examples, f"{full} has no example in its docstring"
+    if full not in LONG_EXAMPLES:
+        assert not any(doctest.SKIP in example.options for example in examples)
+    # pytest finds the example where the object is defined, if the module there knows it by its name.
+    defined = import_module(value.__module__)
+    assert getattr(defined, value.__qualname__) is value
+    assert (ROOT / "src") in Path(inspect.getfile(defined)).resolve().parents
 
 
 def test_the_reference_has_every_command_and_option():

@@ -15,8 +15,9 @@ API = DOCS / "api"
 
 
 def packages():
-    """The public packages, `arbora` itself first."""
-    return ["arbora", "arbora.tree", *(f"arbora.{name}" for name in arbora._PACKAGES)]
+    """The public packages, `arbora` itself first; the last two are for those who look inside."""
+    offered = [f"arbora.{name}" for name in arbora._PACKAGES]
+    return ["arbora", "arbora.tree", *offered, "arbora.scale", "arbora.reproduce"]
 
 
 def public_names(package):

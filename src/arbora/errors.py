@@ -20,27 +20,80 @@ from __future__ import annotations
 
 
 class ArboraError(Exception):
-    """Base of every exception that only arbora raises."""
+    """Base of every exception that only arbora raises.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> try:
+    ...     ab.Tree.from_newick("(a,b")
+    ... except ab.errors.ArboraError as error:
+    ...     print(type(error).__name__)
+    FormatError
+    """
 
 
 class TreeError(ArboraError, ValueError):
-    """The arrays given do not describe a rooted tree in arbora's order."""
+    """The arrays given do not describe a rooted tree in arbora's order.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> ab.Tree([2, 2, 2], 2)
+    Traceback (most recent call last):
+    arbora.errors.TreeError: ...
+    """
 
 
 class FormatError(ArboraError, ValueError):
-    """A file or text is truncated, foreign or malformed."""
+    """A file or text is truncated, foreign or malformed.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> ab.Tree.from_newick("(a,b")
+    Traceback (most recent call last):
+    arbora.errors.FormatError: ...
+    """
 
 
 class MissingFileError(ArboraError, FileNotFoundError):
-    """There is no file or directory at the path given."""
+    """There is no file or directory at the path given.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> ab.similarity.graph("no/such/edges")
+    Traceback (most recent call last):
+    arbora.errors.MissingFileError: ...
+    """
 
 
 class ConstraintError(ArboraError, ValueError):
-    """No tree satisfies the must-link and cannot-link constraints."""
+    """No tree satisfies the must-link and cannot-link constraints.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> similarity = ab.similarity.cosine([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> tree = ab.linkage(similarity)
+    >>> ab.refine(tree, similarity, must_link=[(0, 1)], cannot_link=[(0, 1)])
+    Traceback (most recent call last):
+    arbora.errors.ConstraintError: ...
+    """
 
 
 class TooLargeError(ArboraError, MemoryError):
-    """The request would need more memory than there is; the message names an alternative."""
+    """The request would need more memory than there is; the message names an alternative.
+
+    Examples
+    --------
+    It is a `MemoryError` that comes before memory runs out, so that both of these catch it.
+
+    >>> import arbora as ab
+    >>> issubclass(ab.errors.TooLargeError, MemoryError), issubclass(ab.errors.TooLargeError, ab.errors.ArboraError)
+    (True, True)
+    """
 
 
 class DivergedError(ArboraError, RuntimeError):
@@ -50,6 +103,17 @@ class DivergedError(ArboraError, RuntimeError):
     ----------
     tree : Tree or None
         The best tree decoded before that happened.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> def training():
+    ...     raise ab.errors.DivergedError("The loss is not finite.", tree=ab.Tree.from_newick("(a,b);"))
+    >>> try:
+    ...     training()
+    ... except ab.errors.DivergedError as stop:
+    ...     print(stop.tree)
+    Tree(n_leaves=2, n_internal=1, binary)
     """
 
     def __init__(self, message: str, tree: object = None) -> None:
@@ -58,7 +122,26 @@ class DivergedError(ArboraError, RuntimeError):
 
 
 class WorkersLostError(ArboraError, RuntimeError):
-    """The Dask cluster went away, or all of its workers did; ``checkpoint=`` lets the same call go on."""
+    """The Dask cluster went away, or all of its workers did; ``checkpoint=`` lets the same call go on.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> def with_patience(fit):
+    ...     for attempt in range(3):
+    ...         try:
+    ...             return fit()
+    ...         except ab.errors.WorkersLostError:
+    ...             pass  # a new cluster would be started here
+    >>> tries = iter([ab.errors.WorkersLostError("All workers are gone."), "a tree"])
+    >>> def fit():
+    ...     found = next(tries)
+    ...     if isinstance(found, Exception):
+    ...         raise found
+    ...     return found
+    >>> with_patience(fit)
+    'a tree'
+    """
 
 
 class Interrupted(ArboraError, KeyboardInterrupt):
@@ -68,6 +151,17 @@ class Interrupted(ArboraError, KeyboardInterrupt):
     ----------
     tree : Tree or None
         The best tree so far.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> def search():
+    ...     raise ab.errors.Interrupted("Stopped.", tree=ab.Tree.from_newick("(a,b);"))
+    >>> try:
+    ...     search()
+    ... except ab.errors.Interrupted as stop:
+    ...     print(stop.tree)
+    Tree(n_leaves=2, n_internal=1, binary)
     """
 
     def __init__(self, message: str, tree: object = None) -> None:
@@ -76,4 +170,11 @@ class Interrupted(ArboraError, KeyboardInterrupt):
 
 
 class MissingExtraError(ArboraError, ImportError):
-    """An optional dependency is missing; the message says which extra installs it."""
+    """An optional dependency is missing; the message says which extra installs it.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> issubclass(ab.errors.MissingExtraError, ImportError)
+    True
+    """

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from arbora import Tree
-from arbora.tasks import multitask
+from arbora.tasks import multitask, task_weights
 
 
 def tasks(seed, n_tasks=12, n_rows=8, d=3):
@@ -43,9 +43,9 @@ def posterior_by_definition(tree, stats, noise, task_variance, node_variance):
 def test_messages_on_the_tree_give_the_solution_of_the_whole_system():
     X, y, task = tasks(0, n_tasks=5)
     tree = Tree([5, 5, 6, 6, 7, 7, 7, -1], 5)
-    stats = multitask.statistics(X, y, task, 5)
+    stats = task_weights.statistics(X, y, task, 5)
     settings = (0.3, np.array([0.5, 1.0, 2.0]), np.array([0.1, 0.2, 0.3]))
-    found = multitask.tree_posterior(tree, stats, *settings)
+    found = task_weights.tree_posterior(tree, stats, *settings)
     mean, covariance = posterior_by_definition(tree, stats, *settings)
     np.testing.assert_allclose(found.mean, mean, atol=1e-7)
     np.testing.assert_allclose(found.covariance, covariance, atol=1e-7)
@@ -58,7 +58,7 @@ def test_estimated_noise_and_deviations_are_those_of_the_data():
     weights = 1.0 + spread * rng.standard_normal((200, 3))
     X = rng.standard_normal((len(task), 3))
     y = np.einsum("nd,nd->n", X, weights[task]) + 0.7 * rng.standard_normal(len(task))
-    noise, variance = multitask.estimate_variances(multitask.statistics(X, y, task, 200))
+    noise, variance = task_weights.estimate_variances(task_weights.statistics(X, y, task, 200))
     assert np.sqrt(noise) == pytest.approx(0.7, rel=0.05)
     np.testing.assert_allclose(np.sqrt(variance), spread, rtol=0.2)
 
@@ -79,9 +79,9 @@ def test_a_tree_of_tasks_beats_each_task_for_itself_and_finds_the_families():
 def test_relationship_learning_with_unrelated_tasks_is_ridge_regression():
     X, y, task = tasks(3)
     design = np.column_stack([X, np.ones(len(y))])
-    stats = multitask.statistics(design, y, task, 12)
-    found = multitask.relationship_weights(stats, (0.25, 1e-9))
-    expected = multitask.ridge_weights(stats, 0.25 * 8)  # squared errors are means over 8 rows there
+    stats = task_weights.statistics(design, y, task, 12)
+    found = task_weights.relationship_weights(stats, (0.25, 1e-9))
+    expected = task_weights.ridge_weights(stats, 0.25 * 8)  # squared errors are means over 8 rows there
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
@@ -90,7 +90,7 @@ def test_conjugate_gradients_solve_the_system():
     root = rng.standard_normal((6, 6))
     matrix = root @ root.T + np.eye(6)
     target = rng.standard_normal((6, 2))
-    found = multitask.conjugate_gradient(lambda w: matrix @ w, target, np.zeros((6, 2)))
+    found = task_weights.conjugate_gradient(lambda w: matrix @ w, target, np.zeros((6, 2)))
     np.testing.assert_allclose(matrix @ found, target, atol=1e-5)
 
 

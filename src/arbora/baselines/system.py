@@ -57,6 +57,13 @@ class System:
         Ways to compare vectors, the default first; empty where there is no choice.
     cannot : str
         Why it does not run anywhere yet; empty where it does.
+
+    Examples
+    --------
+    >>> from arbora import baselines
+    >>> ward = baselines.describe("ward")
+    >>> ward.title, ward.takes, ward.gives, ward.reason
+    ('Ward linkage', ('vectors', 'distances', 'similarities'), 'tree', None)
     """
 
     name: str

@@ -30,6 +30,15 @@ class Match:
         Leaves that both trees have.
     n_only_old, n_only_new : int
         Leaves that one of them has.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> old = ab.Tree.from_newick("(((a,b),c),(d,e));")
+    >>> new = ab.Tree.from_newick("((d,e),((a,b),f));")
+    >>> found = ab.match(old, new, n_clusters=2)
+    >>> found.n_common, found.n_only_old, found.n_only_new, found.overlap.tolist(), found.new_of_old.tolist()
+    (4, 1, 1, [[0, 2], [2, 0]], [1, 0])
     """
 
     overlap: Ints

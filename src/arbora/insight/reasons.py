@@ -28,6 +28,14 @@ class Feature(NamedTuple):
     of a factor 2 (NaN where values may be negative); `p_value` that of Welch's t-test, adjusted for the number of
     features (Benjamini and Hochberg). `rule` is the best single threshold, with how many of the node's members it
     holds for and how many others.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> tree = ab.linkage([[0.0], [0.1], [5.0], [5.1]])
+    >>> feature = ab.explain(tree, [[0.0], [0.1], [5.0], [5.1]], ["width"], n_clusters=2)[0].features[0]
+    >>> feature.name, feature.mean_inside, feature.mean_outside, feature.rule
+    ('width', 0.05, 5.05, 'width < 2.55: 2 of 2, and 0 of 2 others')
     """
 
     name: str
@@ -50,6 +58,14 @@ class Explanation:
         Members of the node, and of what it is compared with.
     against : {"siblings", "rest"}
     features : list of Feature
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> X = [[0.0, 1.0], [0.1, 3.0], [5.0, 2.0], [5.1, 2.0]]
+    >>> explanation = ab.explain(ab.linkage(X), X, ["width", "height"], n_clusters=2)[0]
+    >>> explanation.n_inside, explanation.against, [feature.name for feature in explanation.features]
+    (2, 'siblings', ['width'])
     """
 
     node: int

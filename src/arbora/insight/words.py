@@ -24,7 +24,16 @@ _EXEMPLARS = 3
 
 
 class Keyword(NamedTuple):
-    """A word, its score, and the share of the node's texts that contain it."""
+    """A word, its score, and the share of the node's texts that contain it.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> tree = ab.Tree.from_newick("((0,1),(2,3));")
+    >>> found = tree.keywords(["red apple", "green apple", "fast car", "slow car"], n_words=1)
+    >>> found[4][0].word, found[4][0].share
+    ('apple', 1.0)
+    """
 
     word: str
     score: float
@@ -32,7 +41,20 @@ class Keyword(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What a naming function is told about a node."""
+    """What a naming function is told about a node.
+
+    Examples
+    --------
+    A naming function gets one and returns a name.
+
+    >>> import arbora as ab
+    >>> def name_of(topic):
+    ...     return f"{topic.keywords[0].word} ({topic.n_texts} texts)"
+    >>> tree = ab.Tree.from_newick("((0,1),(2,3));")
+    >>> named = tree.named(["red apple", "green apple", "fast car", "slow car"], function=name_of)
+    >>> named.name[4:6].tolist()
+    ['apple (2 texts)', 'car (2 texts)']
+    """
 
     node: int
     n_texts: int

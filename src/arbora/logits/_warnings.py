@@ -13,11 +13,36 @@ from arbora.logits._protocol import LogitRows
 
 
 class EstimateWarning(UserWarning):
-    """Some groups were judged by the largest probabilities of their points alone."""
+    """Some groups were judged by the largest probabilities of their points alone.
+
+    Examples
+    --------
+    Where an estimate is not good enough, it can be made an error.
+
+    >>> import warnings
+    >>> from arbora.logits import EstimateWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", EstimateWarning)
+    ...     warnings.warn("3 groups were judged by 16 probabilities.", EstimateWarning)
+    Traceback (most recent call last):
+    arbora.logits._warnings.EstimateWarning: 3 groups were judged by 16 probabilities.
+    """
 
 
 class ProbabilityWarning(UserWarning):
-    """The rows given as logits sum to one, so that they are probably probabilities."""
+    """The rows given as logits sum to one, so that they are probably probabilities.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np, arbora as ab
+    >>> probabilities = np.random.default_rng(0).dirichlet(np.ones(4), 50)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", ab.logits.ProbabilityWarning)
+    ...     ab.L2H().fit(probabilities)
+    Traceback (most recent call last):
+    arbora.logits._warnings.ProbabilityWarning: The rows of X sum to 1: ...
+    """
 
 
 def warn_if_estimated(rows: LogitRows) -> None:

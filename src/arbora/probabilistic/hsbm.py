@@ -18,6 +18,13 @@ class HSBM(NamedTuple):
     """A graph and the communities it was drawn from.
 
     `levels[l]` labels the nodes at level l + 1, coarse to fine; `tree` has them as its nodes.
+
+    Examples
+    --------
+    >>> from arbora.probabilistic import small_hsbm
+    >>> drawn = small_hsbm(0)
+    >>> drawn.tree.n_leaves == drawn.adjacency.shape[0] == drawn.levels.shape[1]
+    True
     """
 
     adjacency: sp.csr_array
@@ -74,12 +81,26 @@ def hierarchical_block_model(
 
 
 def small_hsbm(random_state: RandomState = None) -> HSBM:
-    """The paper's small setting: 100 nodes, 3 levels, branching 2, communities of 10 to 15."""
+    """The paper's small setting: 100 nodes, 3 levels, branching 2, communities of 10 to 15.
+
+    Examples
+    --------
+    >>> drawn = small_hsbm(0)
+    >>> drawn.adjacency.shape, (drawn.levels.max(axis=1) + 1).tolist()
+    ((100, 100), [2, 4, 8])
+    """
     return hierarchical_block_model([0.01, 0.1, 0.3, 0.6], 2, (10, 15), 100, random_state=random_state)
 
 
 def large_hsbm(random_state: RandomState = None) -> HSBM:
-    """The paper's large setting: 1,000 nodes, 3 levels, branching 2 to 4, communities of 30 to 35."""
+    """The paper's large setting: 1,000 nodes, 3 levels, branching 2 to 4, communities of 30 to 35.
+
+    Examples
+    --------
+    >>> drawn = large_hsbm(0)
+    >>> drawn.adjacency.shape, len(drawn.levels)
+    ((1000, 1000), 3)
+    """
     return hierarchical_block_model(
         [0.001, 0.01, 0.1, 0.4], [2, 3, 4], (30, 35), 1000, random_state=random_state
     )

@@ -107,7 +107,16 @@ def read(
 
 
 def read_data(source: Any, options: ReadOptions) -> Dataset:
-    """`read` with its options in one record; warnings are in the result, and not raised."""
+    """`read` with its options in one record; warnings are in the result, and not raised.
+
+    Examples
+    --------
+    >>> from arbora.reading import ReadOptions, read_data
+    >>> columns = {"width": [0.2, 0.3, 1.9], "species": ["a", "a", "b"]}
+    >>> data = read_data(columns, ReadOptions(label_column="species"))
+    >>> data.feature_names, data.y.tolist()
+    (['width'], ['a', 'a', 'b'])
+    """
     if not isinstance(source, (str, os.PathLike)):
         return _finished(_of_memory(source, options), options)
     data = read_file(os.fspath(source), options)
@@ -131,7 +140,17 @@ def _finished(data: Dataset, options: ReadOptions) -> Dataset:
 
 
 def read_tree(source: str, options: ReadOptions | None = None) -> Tree:
-    """A tree from arbora's npz, Newick, GraphML, or a linkage matrix in any array or table format."""
+    """A tree from arbora's npz, Newick, GraphML, or a linkage matrix in any array or table format.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from arbora.reading import read_tree
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "tree.nwk")
+    >>> _ = path.write_text("((a,b),c);")
+    >>> read_tree(str(path))
+    Tree(n_leaves=3, n_internal=2, binary)
+    """
     options = options or ReadOptions()
     contents = contents_of(source)
     kind = options.format if options.format != "auto" else format_of(contents)
@@ -147,7 +166,17 @@ def read_tree(source: str, options: ReadOptions | None = None) -> Tree:
 
 
 def read_file(source: str, options: ReadOptions) -> Dataset | Tree:
-    """Whatever a file holds."""
+    r"""Whatever a file holds.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from arbora.reading import ReadOptions, read_file
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
+    >>> _ = path.write_text("width,height\n1,2.5\n3,4\n")
+    >>> read_file(str(path), ReadOptions()).values.tolist()
+    [[1.0, 2.5], [3.0, 4.0]]
+    """
     contents = contents_of(source)
     kind = options.format if options.format != "auto" else format_of(contents)
     found = _read_as(kind, contents, options)

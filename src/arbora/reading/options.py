@@ -25,7 +25,17 @@ SCALES: tuple[str, ...] = get_args(Scale)
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of `arbora.read`; that function describes each."""
+    """The options of `arbora.read`; that function describes each.
+
+    Examples
+    --------
+    >>> from arbora.reading import ReadOptions
+    >>> ReadOptions.checked(features="width,height", scale="standard").features
+    ('width', 'height')
+    >>> ReadOptions.checked(scale="percent")
+    Traceback (most recent call last):
+    ValueError: scale must be ...
+    """
 
     features: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()

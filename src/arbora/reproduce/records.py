@@ -21,7 +21,15 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
 
 @dataclass(frozen=True)
 class Record:
-    """One run of one method on one data set with one seed."""
+    """One run of one method on one data set with one seed.
+
+    Examples
+    --------
+    >>> from arbora.reproduce import Record
+    >>> record = Record("hyphc", "1", "zoo", "HypHC", 0, False, {"max_epochs": 50}, {"cost": 2.8e5}, arbora="0.1.0")
+    >>> record.is_done, record.answers({"max_epochs": 50}, "0.1.0"), record.answers({"max_epochs": 60}, "0.1.0")
+    (True, True, False)
+    """
 
     paper: str
     table: str

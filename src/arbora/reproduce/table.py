@@ -14,6 +14,13 @@ class Metric:
     """A figure of a table: which way is better, and to how many digits the paper prints it.
 
     A figure is printed to `decimals`, or where `significant` is not 0 to that many significant digits.
+
+    Examples
+    --------
+    >>> from arbora.reproduce import Metric
+    >>> cost = Metric("dasgupta", "Dasgupta's cost", "lower", decimals=2)
+    >>> cost.shown_decimals(83.7), cost.shown_decimals(36_463)
+    (2, 0)
     """
 
     key: str
@@ -43,6 +50,12 @@ class Data:
         Why its figures cannot be compared with the paper's; empty where they can.
     seconds : float
         Rough CPU seconds of a cell, by which cells are ordered and the time left is estimated.
+
+    Examples
+    --------
+    >>> from arbora.reproduce import Data
+    >>> Data("zoo", files=("vectors/zoo.npz",)).absent
+    ''
     """
 
     name: str
@@ -53,7 +66,14 @@ class Data:
 
 
 class Found(NamedTuple):
-    """What a cell found: a value per metric, and facts that pictures and listings are made from."""
+    """What a cell found: a value per metric, and facts that pictures and listings are made from.
+
+    Examples
+    --------
+    >>> from arbora.reproduce import Found
+    >>> Found(values={"purity": 0.9}, facts={"n_leaves": 150}).values["purity"]
+    0.9
+    """
 
     values: dict[str, float]
     facts: dict[str, Any]
@@ -91,6 +111,16 @@ class Method:
         How a system of the registry differs from the published one, kept with its results.
     note : str
         What differs from the published method, or how its settings were chosen.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from arbora.reproduce import Method
+    >>> method = Method(
+    ...     "linkage", lambda X, seed, kind: ab.linkage(X, kind), parameters={"kind": "ward"}, is_random=False
+    ... )
+    >>> method.run([[0.0], [1.0], [5.0]], 0, **method.parameters_for(quick=False))
+    Tree(n_leaves=3, n_internal=2, binary)
     """
 
     name: str
@@ -131,6 +161,20 @@ class Table:
         Whether the data itself depends on the seed (a draw, a split), so that every method runs once per seed.
     note : str
         What a reader has to know: conventions, and how settings were chosen.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from arbora.reproduce import Data, Method, Metric, Table
+    >>> table = Table(
+    ...     "mine", "1", "A table of one's own", (Data("line"),), (Metric("depth", "Depth", "lower"),),
+    ...     (Method("ward", lambda X, seed: ab.linkage(X, "ward"), is_random=False),),
+    ...     load=lambda dataset, seed, quick: [[0.0], [1.0], [5.0]],
+    ...     score=lambda X, tree: {"depth": float(tree.depths.max())},
+    ... )
+    >>> problem, ward = table.load("line", 0, False), table.method("ward")
+    >>> table.key, table.score(problem, ward.run(problem, 0)), len(table.seeds(ward, quick=False))
+    ('mine/1', {'depth': 2.0}, 1)
     """
 
     paper: str

@@ -65,7 +65,17 @@ def build_on_dask(
     limits: Limits | None = None,
     argument: str = "X",
 ) -> Built:
-    """What `arbora.search.cluster.build` does, with the rows on a cluster."""
+    """What `arbora.search.cluster.build` does, with the rows on a cluster.
+
+    Examples
+    --------
+    >>> import numpy as np, dask.array as da
+    >>> from arbora.scale import build_on_dask
+    >>> from arbora.search.cluster import Options
+    >>> X = da.from_array(np.random.default_rng(0).normal(size=(60, 3)), chunks=(20, 3))
+    >>> build_on_dask(X, Options(random_state=0)).tree
+    Tree(n_leaves=60, n_internal=59, binary)
+    """
     _refuse_what_needs_one_machine(options)
     engine = client_for(X)
     X = checked_array(X, engine, argument=argument)

@@ -30,6 +30,12 @@ class Limits:
         Heavy points whose tree is searched on the coordinator, about.
     smallest_piece : int
         Rows that a heavy point stands for, at least where there are many rows.
+
+    Examples
+    --------
+    >>> from arbora.scale import LIMITS, Limits
+    >>> LIMITS.part, Limits(part=5_000).part
+    (100000, 5000)
     """
 
     part: int = 100_000

@@ -25,6 +25,13 @@ class DistributedGraph(Similarity):
     metric : str
     sampled : ndarray of int64
         The rows that new points are compared with.
+
+    Examples
+    --------
+    >>> import numpy as np, dask.array as da, arbora as ab
+    >>> X = da.from_array(np.random.default_rng(0).normal(size=(60, 3)), chunks=(20, 3))
+    >>> ab.TreeClustering(3, random_state=0).fit(X).similarity_.n_points
+    60
     """
 
     def __init__(

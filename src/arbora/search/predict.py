@@ -44,6 +44,17 @@ class Placement:
         Cluster of the point, where a cut was asked for; -1 where it resembles no point of the tree.
     confidence : ndarray of float64, shape (m,), or None
         How much of its similarity to its ten nearest points goes to points of that cluster, between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np, arbora as ab
+    >>> X = np.concatenate([np.random.default_rng(0).normal(c, 1, (30, 2)) for c in (0, 20)])
+    >>> model = ab.TreeClustering(2, metric="euclidean", random_state=0).fit(X)
+    >>> placement = model.place([[0.0, 0.0], [90.0, -90.0]])
+    >>> placement.label.tolist() == model.predict([[0.0, 0.0], [90.0, -90.0]]).tolist()
+    True
+    >>> placement.confidence[0].round(1), placement.outlier_score[1]  # sure of the first; the second is strange
+    (np.float64(1.0), np.float64(1.0))
     """
 
     node: Ints

@@ -38,6 +38,16 @@ class ClusterReport:
         was asked for.
     choices : dict of str to str
         What was chosen and why, for each parameter that was left to arbora.
+
+    Examples
+    --------
+    >>> import numpy as np, arbora as ab
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> report = ab.TreeClustering(3, random_state=0).fit(X).report_
+    >>> report.data, report.n_clusters, report.cost_after <= report.cost_before
+    ('40 vectors of 3 features', 3, True)
+    >>> sorted(report.choices)
+    ['metric', 'n_perturbations', 'similarity']
     """
 
     data: str

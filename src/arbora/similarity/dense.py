@@ -34,6 +34,13 @@ class DenseSimilarity(Similarity):
         The diagonal means nothing.
     names : list of str or None
         Names of the points.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> similarity = ab.similarity.dense([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    >>> similarity.n_points, round(similarity.total, 6), similarity.pairs([0, 1], [1, 2]).tolist()
+    (3, 1.2, [0.9, 0.2])
     """
 
     matrix: AnyFloats

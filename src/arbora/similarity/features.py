@@ -38,6 +38,13 @@ class FeatureSimilarity(Similarity):
         With the affine form, the last column is the constant that turns cos into (1 + cos) / 2.
     names : list of str or None
         Names of the points.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> similarity = ab.similarity.cosine([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
+    >>> similarity.pairs([0, 0], [1, 2]).round(2).tolist()
+    [0.5, 0.85]
     """
 
     features: AnyFloats

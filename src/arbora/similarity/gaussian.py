@@ -46,6 +46,13 @@ class GaussianSimilarity(Similarity):
         Whether points are compared as they are or, for "cosine", by their directions (`X` then holds those).
     names : list of str, optional
         Names of the points.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> similarity = ab.similarity.gaussian([[0.0], [1.0], [3.0]], scale=1.0)
+    >>> similarity.scale, similarity.pairs([0, 0], [1, 2]).round(4).tolist()
+    (1.0, [0.6065, 0.0111])
     """
 
     def __init__(
@@ -234,7 +241,14 @@ def all_pairs(X: Any, metric: AllPairsMetric = "cosine") -> Similarity:
 
 
 def are_few(n_points: int, n_neighbors: int) -> bool:
-    """Whether `all_pairs` serves points better than a graph with that many neighbors."""
+    """Whether `all_pairs` serves points better than a graph with that many neighbors.
+
+    Examples
+    --------
+    >>> from arbora.similarity import are_few
+    >>> are_few(20, 10), are_few(21, 10)
+    (True, False)
+    """
     return n_points <= _FEW_PER_NEIGHBOR * n_neighbors
 
 

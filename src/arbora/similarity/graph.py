@@ -42,6 +42,13 @@ class GraphSimilarity(Similarity):
         Weight of the edge from each node to itself. In a tree its LCA is the leaf's parent.
     names : list of str or None
         Names of the nodes.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> similarity = ab.similarity.graph((["a", "b"], ["b", "c"], [1.0, 0.5]))
+    >>> similarity.names, similarity.n_edges, similarity.degrees.tolist()
+    (['a', 'b', 'c'], 2, [1.0, 1.5, 0.5])
     """
 
     csr: sp.csr_array

@@ -36,6 +36,13 @@ class KnnSimilarity(GraphSimilarity):
         Neighbors of each point, at most n_points - 1.
     metric, weights : str
         As given to `knn`.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> similarity = ab.similarity.knn([[0.0], [1.0], [10.0], [11.0]], 1, metric="euclidean")
+    >>> similarity.n_edges, similarity.query([[10.4]]).argmax()
+    (2, 2)
     """
 
     def __init__(self, csr: sp.csr_array, n_neighbors: int, model: KnnModel) -> None:

@@ -20,6 +20,16 @@ def fit_block_model(
     """Block of every node: Louvain's communities, then single nodes move wherever the likelihood grows most.
 
     Communities are first split in two at random as long as that pays after the moves.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from arbora.similarity import graph
+    >>> from arbora.tasks.block_model import fit_block_model
+    >>> two_cliques = graph(sp.csr_array(np.kron(np.eye(2), np.ones((8, 8)) - np.eye(8))))
+    >>> blocks = fit_block_model(two_cliques, random_state=0)
+    >>> len(set(blocks[:8])), len(set(blocks[8:])), bool(blocks[0] == blocks[8])
+    (1, 1, False)
     """
     from scipy.sparse import csr_matrix
     from sknetwork.clustering import Louvain
@@ -44,7 +54,17 @@ def fit_block_model(
 
 
 def block_model_scores(blocks: Ints, similarity: GraphSimilarity, pairs: ArrayLike) -> Floats:
-    """Expected number of edges of each pair: degrees times the blocks' affinity."""
+    """Expected number of edges of each pair: degrees times the blocks' affinity.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from arbora.similarity import graph
+    >>> from arbora.tasks.block_model import block_model_scores
+    >>> two_cliques = graph(sp.csr_array(np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4))))
+    >>> block_model_scores(np.repeat([0, 1], 4), two_cliques, [(0, 1), (0, 7)]).round(2).tolist()
+    [0.75, 0.0]
+    """
     degree = np.asarray(similarity.csr.sum(axis=1)).ravel()
     edges, block_degree = _block_sums(similarity, blocks)
     affinity = edges / np.maximum(np.outer(block_degree, block_degree), 1e-300)

@@ -42,7 +42,16 @@ Block = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class Split(NamedTuple):
-    """Rows used for training, validation and testing."""
+    """Rows used for training, validation and testing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.tasks.classification import Split
+    >>> split = Split(train=np.arange(3), validation=np.array([3]), test=np.arange(4, 10))
+    >>> [len(rows) for rows in split]
+    [3, 1, 6]
+    """
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
@@ -50,7 +59,17 @@ class Split(NamedTuple):
 
 
 class Classified(NamedTuple):
-    """Outcome of a run: accuracies, a label for every point, what was learned (None by label propagation)."""
+    """Outcome of a run: accuracies, a label for every point, what was learned (None by label propagation).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.tasks.classification import classify
+    >>> X = [[1, 0], [1, 0.1], [0.9, 0], [0, 1], [0.1, 1], [0, 0.9], [1, 0.2], [0.2, 1], [0.8, 0], [0, 0.8]]
+    >>> found = classify(X, list("aaabbbabab"), "label-propagation", random_state=1)
+    >>> found.tree is None, found.labels.shape
+    (True, (10,))
+    """
 
     test_accuracy: float
     validation_accuracy: float
@@ -307,7 +326,17 @@ class _Joint:
 def propagate_labels(
     similarity: Any, codes: NDArray[np.int64], train: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Label propagation (scikit-learn) over the same similarities: the baseline without a tree."""
+    """Label propagation (scikit-learn) over the same similarities: the baseline without a tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.similarity import dense
+    >>> from arbora.tasks.classification import propagate_labels
+    >>> blocks = np.kron(np.eye(2), np.ones((3, 3)))
+    >>> propagate_labels(dense(blocks), np.array([0, 0, 0, 1, 1, 1]), np.array([0, 5])).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
     from sklearn.semi_supervised import LabelPropagation
 
     n = similarity.n_points

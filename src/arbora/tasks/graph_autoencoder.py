@@ -14,7 +14,16 @@ from arbora.similarity.graph import GraphSimilarity
 
 
 class GraphAutoencoder(nn.Module):
-    """Two graph convolutions from one-hot nodes to a Gaussian in the latent space; edges by inner product."""
+    """Two graph convolutions from one-hot nodes to a Gaussian in the latent space; edges by inner product.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from arbora.tasks.graph_autoencoder import GraphAutoencoder
+    >>> mean, log_scale = GraphAutoencoder(n_nodes=5, latent=2)(torch.eye(5))
+    >>> mean.shape, log_scale.shape
+    (torch.Size([5, 2]), torch.Size([5, 2]))
+    """
 
     def __init__(self, n_nodes: int, hidden: int = 32, latent: int = 16, generator: Any = None) -> None:
         super().__init__()
@@ -42,6 +51,14 @@ def embed_graph(
     Returns
     -------
     ndarray of float32, shape (n_nodes, latent)
+
+    Examples
+    --------
+    >>> from arbora.probabilistic import small_hsbm
+    >>> from arbora.similarity import graph
+    >>> from arbora.tasks.graph_autoencoder import embed_graph
+    >>> embed_graph(graph(small_hsbm(0).adjacency), latent=4, max_epochs=5, random_state=0).shape
+    (100, 4)
     """
     generator = torch.Generator().manual_seed(int(np.random.default_rng(random_state).integers(2**31)))
     propagate = _normalized(similarity)

@@ -27,7 +27,16 @@ Method: TypeAlias = Callable[[GraphSimilarity, Ints], AnyFloats]
 
 
 class LinkSplit(NamedTuple):
-    """A graph without some of its edges, those edges, and as many pairs that are no edges."""
+    """A graph without some of its edges, those edges, and as many pairs that are no edges.
+
+    Examples
+    --------
+    >>> from arbora.probabilistic import small_hsbm
+    >>> from arbora.tasks.link_prediction import split_links
+    >>> split = split_links(small_hsbm(0).adjacency, 0.1, random_state=0)
+    >>> len(split.pairs) == len(split.is_edge) == 2 * len(split.edges)
+    True
+    """
 
     train: GraphSimilarity
     edges: Ints
@@ -106,6 +115,15 @@ def tree_scores(tree: Tree, similarity: GraphLike, pairs: ArrayLike) -> Floats:
     """Edge weight that a tree reconstructs (Eq. 25): ``w_i w_j p(z) / q(z)`` with z the pair's LCA.
 
     p(z) is the share of edges that meet at z, q(z) that of pairs of leaves drawn by degree.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from arbora.tasks.link_prediction import tree_scores
+    >>> square = ab.similarity.graph(([0, 1, 2, 3], [1, 2, 3, 0], [2.0, 1.0, 2.0, 1.0]))
+    >>> near, far = tree_scores(ab.Tree([4, 4, 5, 5, 6, 6, -1], 4), square, [(0, 1), (0, 2)])
+    >>> bool(near > far)
+    True
     """
     from arbora.tree.pass_kernels import meeting_mass
 
@@ -119,7 +137,19 @@ def tree_scores(tree: Tree, similarity: GraphLike, pairs: ArrayLike) -> Floats:
 
 
 def model_scores(model: FPH, similarity: GraphLike, pairs: ArrayLike) -> Floats:
-    """Eq. 25 averaged over the trees of a fitted `FPH`: ``w_i w_j sum_z p(z = i ^ j) p(z) / q(z)``."""
+    """Eq. 25 averaged over the trees of a fitted `FPH`: ``w_i w_j sum_z p(z = i ^ j) p(z) / q(z)``.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> from arbora.probabilistic import small_hsbm
+    >>> from arbora.tasks.link_prediction import model_scores
+    >>> drawn = small_hsbm(0)
+    >>> model = ab.FPH(n_internal=8, max_epochs=20, random_state=0).fit(drawn.adjacency)
+    >>> same_block, other_block = model_scores(model, drawn.adjacency, [(0, 1), (0, 99)])
+    >>> bool(same_block > other_block)
+    True
+    """
     from scipy.linalg import solve_triangular
 
     from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix, soft_tsd
@@ -144,7 +174,16 @@ def model_scores(model: FPH, similarity: GraphLike, pairs: ArrayLike) -> Floats:
 
 
 def adamic_adar_scores(similarity: GraphLike, pairs: ArrayLike) -> Floats:
-    """Common neighbors, each counting 1 / log(degree) (Adamic and Adar 2001)."""
+    """Common neighbors, each counting 1 / log(degree) (Adamic and Adar 2001).
+
+    Examples
+    --------
+    >>> from arbora.similarity import graph
+    >>> from arbora.tasks.link_prediction import adamic_adar_scores
+    >>> path = graph(([0, 1, 2], [1, 2, 3]))
+    >>> adamic_adar_scores(path, [(0, 2), (0, 3)]).round(2).tolist()
+    [1.44, 0.0]
+    """
     pairs, similarity = np.asarray(pairs), graph(similarity)
     adjacency = (similarity.csr > 0).astype(np.float64)
     degree = np.diff(adjacency.indptr)
@@ -154,14 +193,30 @@ def adamic_adar_scores(similarity: GraphLike, pairs: ArrayLike) -> Floats:
 
 
 def cosine_scores(vectors: AnyFloats, pairs: ArrayLike) -> AnyFloats:
-    """Cosine of the two nodes' embeddings."""
+    """Cosine of the two nodes' embeddings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.tasks.link_prediction import cosine_scores
+    >>> cosine_scores(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 3.0]]), [(0, 1), (0, 2)]).round(2).tolist()
+    [0.0, 0.71]
+    """
     return inner_product_scores(
         vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), pairs
     )
 
 
 def inner_product_scores(vectors: AnyFloats, pairs: ArrayLike) -> AnyFloats:
-    """Inner product of the two nodes' embeddings, which a graph autoencoder is trained to decode edges from."""
+    """Inner product of the two nodes' embeddings, which a graph autoencoder is trained to decode edges from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.tasks.link_prediction import inner_product_scores
+    >>> inner_product_scores(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 3.0]]), [(0, 1), (0, 2)]).tolist()
+    [0.0, 6.0]
+    """
     pairs = np.asarray(pairs)
     return np.asarray(np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]]))
 
@@ -208,7 +263,16 @@ def predict_links(
 
 
 def fph_method(n_internal: int = 256, **parameters: Any) -> Method:
-    """FPH as a method for `predict_links`; `parameters` go to the estimator."""
+    """FPH as a method for `predict_links`; `parameters` go to the estimator.
+
+    Examples
+    --------
+    >>> from arbora.probabilistic import small_hsbm
+    >>> from arbora.tasks.link_prediction import fph_method, predict_links
+    >>> quick = fph_method(n_internal=8, max_epochs=20, random_state=0)
+    >>> predict_links(small_hsbm(0).adjacency, {"FPH": quick}, random_state=0)["FPH"] > 0.6
+    True
+    """
 
     def scores(train: GraphSimilarity, pairs: Ints) -> AnyFloats:
         from arbora.probabilistic import FPH
@@ -220,7 +284,14 @@ def fph_method(n_internal: int = 256, **parameters: Any) -> Method:
 
 
 def baselines(random_state: RandomState = None) -> dict[str, Method]:
-    """Adamic-Adar, DeepWalk, degree-corrected block model and variational graph autoencoder."""
+    """Adamic-Adar, DeepWalk, degree-corrected block model and variational graph autoencoder.
+
+    Examples
+    --------
+    >>> from arbora.tasks.link_prediction import baselines
+    >>> list(baselines(0))
+    ['Adamic-Adar', 'DeepWalk', 'DCSBM', 'VGAE']
+    """
     from arbora.probabilistic.deepwalk import deepwalk
     from arbora.tasks.block_model import block_model_scores, fit_block_model
     from arbora.tasks.graph_autoencoder import embed_graph

@@ -232,7 +232,16 @@ class TreeGloVe(BaseEstimator):
 
 
 def outline(result: TreeGloVe, n_branches: int = 12, n_words: int = 8) -> str:
-    """The tree in words: its largest branches, and the clusters in them by their most frequent words."""
+    """The tree in words: its largest branches, and the clusters in them by their most frequent words.
+
+    Examples
+    --------
+    >>> from arbora.tasks.word_embeddings import TreeGloVe, outline
+    >>> text = [["red", "green", "blue", "color"] * 20, ["one", "two", "three", "number"] * 20]
+    >>> model = TreeGloVe(n_words=8, dimension=4, n_internal=7, random_state=0).fit(text)
+    >>> "words: " in outline(model, n_branches=2)
+    True
+    """
     tree, labels = result.tree_, decode.cut(result.tree_, n_branches)
     lines = []
     for branch in np.argsort(-np.bincount(labels)):
