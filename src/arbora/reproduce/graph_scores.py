@@ -9,7 +9,7 @@ import numpy as np
 
 import arbora as ab
 from arbora.similarity.graph import GraphSimilarity
-from arbora.tree.pass_kernels import sum_to_root
+from arbora.tree.pass_kernels import meeting_mass
 
 
 def tsd_as_printed(tree: ab.Tree, graph: GraphSimilarity) -> float:
@@ -19,8 +19,7 @@ def tsd_as_printed(tree: ab.Tree, graph: GraphSimilarity) -> float:
     normalizes both.
     """
     degree = graph.degrees / graph.degrees.sum()
-    mass = sum_to_root(tree.parent, np.append(degree, np.zeros(tree.n_internal)))
-    q = mass**2 - np.bincount(tree.parent[:-1], mass[:-1] ** 2, minlength=tree.n_nodes)
+    q = meeting_mass(tree.parent, degree, False)
     loops = np.bincount(tree.parent[: tree.n_leaves], graph.self_loops, minlength=tree.n_nodes)
     p, q = (graph.cross(tree) - loops[tree.n_leaves :]) / graph.total, q[tree.n_leaves :]
     inside = (p > 1e-15) & (q > 0)

@@ -54,7 +54,9 @@ def _curves(rows: Sequence[Row], axes: Any, metric: int, value_of: Callable[[Row
 def _triples(pyplot: Any, rows: Sequence[Row]) -> Any:
     figure, axes = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
     _curves(rows, axes, 0, lambda row: float(row.method.parameters["share"]))
-    axes.set(xscale="log", yscale="log", xlabel="triples an epoch / n²", ylabel="cost, 0 and 1 at its bounds")
+    axes.set(
+        xscale="log", yscale="log", xlabel="triples per epoch / n²", ylabel="cost, 0 and 1 at its bounds"
+    )
     axes.legend(frameon=False)
     return figure
 

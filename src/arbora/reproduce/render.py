@@ -23,13 +23,13 @@ def number(metric: Metric, value: float) -> str:
     ('2.8015e5', '0.500')
     """
     if metric.significant:
-        return _scientific(value, metric.significant, _power(value))
+        return _scientific(value, metric.significant, _power(value, metric.significant))
     return f"{value:,.{metric.shown_decimals(value)}f}"
 
 
-def _power(value: float) -> int:
-    """Power of ten that a figure is written with."""
-    return int(f"{value:e}".partition("e")[2])
+def _power(value: float, digits: int) -> int:
+    """Power of ten that a figure with that many digits is written with: 99,999.9 rounds to 1.000e5."""
+    return int(f"{value:.{digits}e}".partition("e")[2])
 
 
 def _scientific(value: float, digits: int, power: int) -> str:
@@ -44,8 +44,9 @@ def figure_here(figure: Figure) -> str:
     if len(figure.values) == 1:
         return text
     if metric.significant:
-        # with the power of the mean, so that the two can be compared
-        return f"{text} ± {_scientific(figure.deviation, metric.significant, _power(figure.mean))}"
+        # of the mean, so that the two can be compared
+        power = _power(figure.mean, metric.significant)
+        return f"{text} ± {_scientific(figure.deviation, metric.significant, power)}"
     return f"{text} ± {figure.deviation:,.{metric.shown_decimals(figure.mean)}f}"
 
 

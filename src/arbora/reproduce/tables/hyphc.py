@@ -145,7 +145,7 @@ TRIPLES = Table(
     ),
     _load_bounded,
     _normalized,
-    note="Triples an epoch, as a share of n²; 20 epochs. 0 and 1 are the bounds that hold for every tree. The "
+    note="Triples per epoch, as a share of n²; 20 epochs. 0 and 1 are the bounds that hold for every tree. The "
     "paper draws "
     "a curve and prints no figures.",
 )  # fmt: skip

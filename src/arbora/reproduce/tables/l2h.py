@@ -144,7 +144,7 @@ _FORMS: tuple[tuple[str, Kind, dict[str, Any]], ...] = (
 
 def l2h_methods() -> tuple[Method, ...]:
     """L2H on both backbones, as published and refined."""
-    short = {"TURTLE": {"steps": {"max_steps": 30}}, "TEMI": {"steps": {"max_epochs": 2}}}
+    short = {"TURTLE": {"steps": {"max_steps": 30}}, "TEMI": {"steps": {"max_steps": 30}}}
     return tuple(
         Method(f"L2H-{name}{form}", with_l2h, kind, f"L2H-{name}", {"backbone": name, **options}, short[name])
         for name in ("TEMI", "TURTLE")
@@ -166,7 +166,7 @@ TABLE_1 = Table(
         Method("Agglomerative", _ward, "baseline", "Agglomerative", {"n_components": 50}, slower=0.3,
                note=f"Ward on 50 principal components. {_ON_TEST}"),
         Method("HypHC", _hyphc, "baseline", "HypHC", {"max_epochs": 5, "n_triples": 2_000_000}, {"max_epochs": 1},
-               note=f"Two million triples an epoch, five epochs. {_ON_TEST}"),
+               note=f"Two million triples per epoch, five epochs. {_ON_TEST}"),
         baseline("deepect", "DeepECT", printed="DeepECT", of=_test, slower=5),
         baseline("treevae", "TreeVAE", printed="TreeVAE", of=_test, options=_groups, slower=5),
         *l2h_methods(),
@@ -234,7 +234,7 @@ TABLE_3 = Table(
     "3",
     "ImageNet-1k",
     (Data("imagenet-1k", ("embeddings/imagenet_val5k_efficientnetlite2_features.npz",), seconds=200,
-          apart="5 images a class, features of an EfficientNet-Lite2, judged on the same images"),),
+          apart="5 images per class, features of an EfficientNet-Lite2, judged on the same images"),),
     SIX,
     (*l2h_methods(), KMEANS),
     load,

@@ -119,7 +119,7 @@ class Taxonomy(NamedTuple):
 
 
 def load_wordnet(dataset: str, seed: int, quick: bool) -> Taxonomy:
-    """Five images a class."""
+    """Five images per class."""
     found = published.arrays("logits/imagenet_val5k_efficientnetlite2.npz")
     facts = json.loads(published.path("logits/imagenet1k_classes_wordnet.json").read_text())
     names, paths = facts["node_names"], facts["hypernym_path_first"]
@@ -165,7 +165,7 @@ WORDNET = Table(
     load_wordnet,
     _agreement,
     n_seeds=1,
-    note="An EfficientNet-Lite2, 5 images a class. The paper shows a picture of InternImage's tree and no figures.",
+    note="An EfficientNet-Lite2, 5 images per class. The paper shows a picture of InternImage's tree and no figures.",
 )  # fmt: skip
 
 
