@@ -61,7 +61,8 @@ def test_vectors_keep_their_precision_and_are_not_copied():
     for dtype in (np.float32, np.float64):
         given = VECTORS.astype(dtype)
         assert read_input(given).values is given
-    assert read_input(VECTORS.astype(np.float16)).values.dtype == np.float64
+    assert read_input(VECTORS.astype(np.float16)).values.dtype == np.float32
+    assert read_input(VECTORS.astype(np.int64)).values.dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_vectors_keep_their_precision_and_are_not_copied():
         (np.ma.masked_array(VECTORS, VECTORS > 1), ValueError, "masked entries"),
         (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), TypeError, "'b'"),
         (pd.DataFrame({"a": [1.0, np.nan]}), ValueError, "row 1, column 0"),
-        ("points.csv", TypeError, "string"),
+        ("points.csv", FileNotFoundError, "no file or directory 'points.csv'"),
         (None, ValueError, "shape"),
         (5, ValueError, "shape"),
         ([[1.0], [1.0, 2.0]], ValueError, "rectangular"),
@@ -90,8 +91,8 @@ def test_square_arrays_and_probabilities_are_vectors_when_the_call_says_so():
 
 
 def test_new_rows_are_dense_or_sparse_numbers():
-    assert new_rows([[1, 2]]).dtype == np.float64
-    assert sp.issparse(new_rows(sp.coo_array([[1.0, 0.0]])))
+    assert new_rows([[1, 2]])[0].dtype == np.float64
+    assert sp.issparse(new_rows(sp.coo_array([[1.0, 0.0]]))[0])
     with pytest.raises(ValueError, match="Reshape your data"):
         new_rows([1.0, 2.0])
 

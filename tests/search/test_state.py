@@ -10,6 +10,7 @@ from trees import trees
 import arbora as ab
 from arbora.search._block_kernels import slice_square
 from arbora.search._state import DASGUPTA, TSD, enlarged, make_state, node_costs, to_tree
+from arbora.tree.pass_kernels import meeting_mass
 
 
 @given(st.integers(2, 12), st.integers(0, 10**6))
@@ -33,6 +34,18 @@ def test_a_state_is_that_of_its_tree_and_costs_what_the_tree_costs(tree, seed):
         state = make_state(tree, graph.cross(tree), graph.degrees, TSD)
         divergence = ab.metrics.tree_sampling_divergence(tree, graph, normalize=False)
         np.testing.assert_allclose(-node_costs(state, TSD, graph.total).sum(), divergence, atol=1e-9)
+
+
+@given(trees(min_leaves=2, max_leaves=14), st.integers(0, 10**6))
+def test_the_spread_of_a_state_is_the_meeting_mass_of_the_metric_to_the_last_bit(tree, seed):
+    size = np.random.default_rng(seed).lognormal(sigma=9, size=tree.n_leaves)
+    cross = np.zeros(tree.n_internal)
+    for objective, with_itself in ((DASGUPTA, False), (TSD, True)):
+        state = make_state(tree, cross, size, objective)
+        found = 2 * state.nodes["spread"][: tree.n_nodes]
+        np.testing.assert_array_equal(found, meeting_mass(tree.parent, size, with_itself))
+        below = [sum(size[leaf] for leaf in tree.leaves(node)) for node in range(tree.n_nodes)]
+        np.testing.assert_allclose(state.nodes["size"][: tree.n_nodes], below)
 
 
 @given(trees(min_leaves=2, max_leaves=10), st.integers(0, 5), st.integers(0, 10**6))

@@ -28,14 +28,14 @@ class Matrix(NamedTuple):
 def as_vectors(data: Any, *, argument: str = "X", dtype: DTypeLike | None = np.float64) -> NDArray[Any]:
     """Rows of finite numbers as a dense C-ordered array, or an error that says what came instead.
 
-    ``dtype=None`` keeps float32 and makes everything else float64. The caller's array is never changed; it is
-    returned itself where nothing has to be converted.
+    ``dtype=None`` makes float16 and float32 float32, and everything else float64. The caller's array is never changed;
+    it is returned itself where nothing has to be converted.
     """
     array = as_matrix(data, argument=argument).values
     if 0 in array.shape:
         raise ValueError(_words_for_empty(array.shape, argument))
     if dtype is None:
-        dtype = np.float32 if array.dtype == np.float32 else np.float64
+        dtype = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
     array = np.ascontiguousarray(array, dtype=dtype)
     check_finite(array, argument)
     return array

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from arbora._base.arrays import validated
+from arbora._base.collecting import collect
 from arbora._base.distributed import is_dask, is_dask_frame
-from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
 from arbora._base.rows import is_in_pieces, open_rows
 
@@ -63,11 +63,9 @@ def _loaded(space: Any, argument: str) -> Any:
     if isinstance(space, (list, tuple, np.memmap)) or not is_in_pieces(space):
         return space
     rows = open_rows(space, argument=argument).as_type(np.float32)
-    if rows.n_bytes is not None:
-        refuse_if_too_large(
-            rows.n_bytes, f"The vectors of {argument}", "Pass fewer points: training needs them in memory."
-        )
-    return np.concatenate([chunk for _, chunk in rows.chunks()])
+    return collect(
+        rows, argument=argument, instead="Pass fewer points: training needs them in memory."
+    ).values
 
 
 class Scaling:

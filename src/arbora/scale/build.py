@@ -24,7 +24,7 @@ from arbora._base.distributed import (
     row_blocks,
 )
 from arbora._base.optional import require
-from arbora._base.progress import Bar, ProgressCallback, Stage, both, silent
+from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.random import LARGEST_SEED, seed_of
 from arbora._base.threads import count_threads
 from arbora._base.types import AnyFloats, Floats, Ints
@@ -79,11 +79,10 @@ def build_on_dask(
     _refuse_what_needs_one_machine(options)
     engine = client_for(X)
     X = checked_array(X, engine, argument=argument)
-    heard = both(progress, Bar()) if options.verbose else progress
     plan = Plan.of(X.shape[0], limits or LIMITS)
     if plan.is_one_part:
-        return _in_one_task(X, options, engine, heard, argument)
-    return _Run(X, options, engine, heard, plan, argument).build()
+        return _in_one_task(X, options, engine, progress, argument)
+    return _Run(X, options, engine, progress, plan, argument).build()
 
 
 def _refuse_what_needs_one_machine(options: Options) -> None:

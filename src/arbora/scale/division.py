@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from arbora._base.types import AnyFloats, Bools, Floats, Ints
 from arbora.linkages import linkage
 from arbora.scale.plan import ROWS_AT_ONCE, Plan
-from arbora.similarity.features import directions
+from arbora.similarity.features import directions_apart_from_zero
 from arbora.similarity.part_neighbors import kmeans_centers
 from arbora.similarity.scaling import Scaling
 from arbora.tree import Tree
@@ -48,9 +48,7 @@ class Coordinates(NamedTuple):
     def of_scaled(self, rows: AnyFloats) -> NDArray[np.float32]:
         """Rows that are scaled already, in these coordinates."""
         if self.metric == "cosine":
-            # a row of zeros has no direction: an axis of its own puts it at cosine 0 from every other row
-            is_zero = np.logical_not(rows.any(axis=1, keepdims=True)).astype(rows.dtype)
-            return np.asarray(np.hstack([directions(rows), is_zero]), dtype=np.float32)
+            return np.asarray(directions_apart_from_zero(rows), dtype=np.float32)
         own = np.frexp(np.abs(rows).max(axis=1, keepdims=True))[1]
         small = np.ldexp(rows.astype(np.float64), np.minimum(-self.exponent, _LARGEST_EXPONENT - own))
         placed = (small - self.shift) / self.unit

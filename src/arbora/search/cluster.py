@@ -72,11 +72,14 @@ def cluster(
 
     Parameters
     ----------
-    data : array-like of shape (n, d), frame, sparse matrix, networkx graph, tuple (rows, cols[, weights]), similarity \
-            or Dask array
+    data : array-like of shape (n, d), frame, path, store, iterable of chunks, sparse matrix, networkx graph, \
+            tuple (rows, cols[, weights]), similarity or Dask array
         Rows are points. A square symmetric sparse matrix, a networkx graph or a tuple is a graph. A square
         symmetric array is refused: pass ``arbora.similarity.dense(W)``. The index of a pandas frame and the nodes
         of a networkx graph become the names of the leaves.
+        Rows may also be read in pieces: the path of a .npy, HDF5, Parquet or zarr file or of a directory of such files,
+        a memory map, an open store, a list or an iterator of matrices, a function that returns one. They are collected
+        in one array; `arbora.read` is for other files.
         The rows of a Dask array stay on its cluster: see the guide, "From a laptop to a cluster".
     metric : {"auto", "cosine", "euclidean", "precomputed"}
         How vectors are compared. "auto" sees what suits them (`arbora.similarity.scaling`): the cosine for embeddings,
@@ -107,7 +110,7 @@ def cluster(
         Show progress and print the report, both on standard error: what a program prints stays its own.
     progress : callable, optional
         Called often with ``(stage, done, total)``; the stages are "similarity", "average linkage", "refine" and
-        "components".
+        "components", after "reading" where rows are read in pieces.
     checkpoint : path, optional
         Folder in which finished steps of the search are saved; the same call resumes from them (see `refine`).
 
@@ -140,12 +143,12 @@ def cluster(
         checkpoint,
     )
     options.check()
-    heard = check_progress(progress)
+    heard = options.heard(check_progress(progress))
     if is_dask(data):
         # the package that can stands above this one
         built = import_module("arbora.scale").build_on_dask(data, options, heard, argument="data")
     else:
-        built = build(read_input(data, similarity, directed, metric=metric), options, heard)
+        built = build(options.read(data, "data", heard), options, heard)
     if verbose:
         print(built.report, file=sys.stderr)
     tree: Tree = built.tree
@@ -186,6 +189,16 @@ class Options:
         with_words_for_seed(self.random_state)
         check_switch(self.verbose, "verbose")
 
+    def heard(self, progress: ProgressCallback) -> ProgressCallback:
+        """What hears of progress: the caller and, where asked for, a bar."""
+        return both(progress, Bar()) if self.verbose else progress
+
+    def read(self, data: Any, argument: str, progress: ProgressCallback = silent) -> Input:
+        """What was given, checked."""
+        return read_input(
+            data, self.similarity, self.directed, metric=self.metric, argument=argument, progress=progress
+        )
+
     def perturbations_for(self, n_points: int) -> int:
         """Perturbations of the search: as given, or what suits the size."""
         if self.n_perturbations is not None:
@@ -214,7 +227,8 @@ class Options:
             )
         scaling = fit_scaling(scale, given.values) if scale != "none" else None
         if scaling is not None:
-            given = given._replace(values=scaling.apply(given.values))
+            scaled = scaling.apply(given.values, overwrite=given.is_own)
+            given = given._replace(values=scaled, is_own=True)
         return Settled(given, metric, scaling, reason)
 
     def choices(self, settled: Settled, compared: Similarity) -> dict[str, str]:
@@ -269,10 +283,9 @@ def scale_of(scaling: Scaling | None) -> str:
 
 def build(given: Input, options: Options, progress: ProgressCallback = silent) -> Built:
     """Compare, link, refine, join what the graph leaves apart."""
-    heard = both(progress, Bar()) if options.verbose else progress
     seconds: dict[str, float] = {}
     n_threads = count_threads(options.n_jobs)
-    with Timed(seconds, "similarity", heard) as stage:
+    with Timed(seconds, "similarity", progress) as stage:
         settled = options.settle(given)
         compared = compare(
             settled.given,
@@ -282,13 +295,17 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
             n_jobs=n_threads,
             random_state=options.random_state,
             progress=stage.update,
+            overwrite=settled.given.is_own,
         )
-    with Timed(seconds, "average linkage", heard):
+        # vectors that nobody needs any longer
+        given = given._replace(values=None)
+        settled = settled._replace(given=given)
+    with Timed(seconds, "average linkage", progress):
         # names from here on, so that an interrupted search hands out a tree with names
         first = linkage(compared, "average", n_jobs=n_threads).replace(name=given.names)
-    with Timed(seconds, "refine", heard) as stage:
+    with Timed(seconds, "refine", progress) as stage:
         tree = _refined(first, compared, options, stage.update)
-    with Timed(seconds, "components", heard):
+    with Timed(seconds, "components", progress):
         tree = join_components(tree, compared)
     report = report_on(given.description, first, tree, compared, seconds, options.choices(settled, compared))
     return Built(tree, compared, report, settled.metric, settled.scaling)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from arbora._base.progress import Bar, ProgressCallback, both, silent
+from arbora._base.progress import ProgressCallback, silent
 from arbora.search.cluster import Built, Options, Timed
 from arbora.search.components import join_components
 from arbora.search.inputs import Input, vectors_input
@@ -26,9 +26,8 @@ def grow(
     progress: ProgressCallback = silent,
 ) -> Built:
     """The clustering with new points inserted at their best places and the tree improved around them."""
-    heard = both(progress, Bar()) if options.verbose else progress
     seconds: dict[str, float] = {}
-    with Timed(seconds, "similarity", heard):
+    with Timed(seconds, "similarity", progress):
         compared = grown(
             built.similarity,
             rows,
@@ -37,14 +36,14 @@ def grow(
             n_jobs=options.n_jobs,
             random_state=options.random_state,
         )
-    with Timed(seconds, "insert", heard) as stage:
+    with Timed(seconds, "insert", progress) as stage:
         tree = insert(
             built.tree,
             compared,
             max_seconds=options.max_seconds,
             progress=lambda name, done, total: stage.update(done),
         )
-    with Timed(seconds, "components", heard):
+    with Timed(seconds, "components", progress):
         tree = join_components(tree, compared)
     n_new = compared.n_points - built.tree.n_leaves
     words = f"{n_new:,} points added to {built.tree.n_leaves:,}"

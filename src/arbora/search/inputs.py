@@ -13,10 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.arrays import as_matrix, as_sparse, as_vectors, is_dataset, row_names
+from arbora._base.arrays import as_matrix, as_sparse, as_vectors, frame_columns, is_dataset, row_names
+from arbora._base.collecting import Collected, collect
+from arbora._base.progress import ProgressCallback, silent
+from arbora._base.rows import is_in_pieces, open_rows
 from arbora._base.types import RandomState
-from arbora.similarity import Similarity, all_pairs, are_few, cosine, graph, knn
+from arbora.similarity import Similarity, all_pairs, are_few, cosine, graph
 from arbora.similarity.graph import is_network
+from arbora.similarity.knn import knn_of
 from arbora.similarity.protocol import is_similarity
 
 Metric: TypeAlias = Literal["auto", "cosine", "euclidean", "precomputed"]
@@ -29,6 +33,9 @@ SIMILARITY_KINDS = ("auto", "knn", "cosine")
 DIRECTIONS = ("sum", "max", "mean")
 # Rows by which class probabilities are recognized.
 _PROBED_ROWS = 1000
+_INSTEAD = (
+    "Store them as float32, pass fewer rows or columns, or a Dask array, whose rows stay on its cluster."
+)
 
 
 class Input(NamedTuple):
@@ -39,6 +46,10 @@ class Input(NamedTuple):
     names: list[str] | None
     n_points: int
     description: str
+    # names of the columns, where rows that are read in pieces bring them
+    column_names: list[str] | None = None
+    # whether the values are nobody else's and may be overwritten
+    is_own: bool = False
 
 
 def read_input(
@@ -48,25 +59,48 @@ def read_input(
     *,
     metric: Metric = "auto",
     argument: str = "data",
+    progress: ProgressCallback = silent,
 ) -> Input:
-    """What was given, checked; nothing of the caller's is changed."""
+    """What was given, checked; nothing of the caller's is changed.
+
+    Rows that are read in pieces (paths, memory maps, stores, iterators of chunks) are collected in one array.
+    """
     if is_dataset(data):
         return _read_dataset(data, similarity, directed, metric, argument)
     if is_similarity(data):
         return Input("similarity", data, data.names, data.n_points, f"similarity of {data.n_points:,} points")
     if metric == "precomputed":
-        return _read_distances(data, argument)
+        return _read_distances(data, argument, progress)
     if isinstance(data, tuple) or is_network(data):
         return _read_graph(data, directed, _node_names(data))
     if sp.issparse(data):
         return _read_sparse(data, similarity, directed, argument)
     if directed is not None:
         raise ValueError(f"directed applies to graphs. {argument} is an array of vectors.")
-    matrix = as_matrix(data, argument=argument)
-    rows = as_vectors(matrix.values, argument=argument, dtype=None)
+    given = _read_vectors(data, argument, progress)
     if similarity == "auto":
-        _refuse_ambiguous(rows, argument)
-    return vectors_input(rows, matrix.row_names)
+        _refuse_ambiguous(given.values, argument)
+    return given
+
+
+def _read_vectors(data: Any, argument: str, progress: ProgressCallback) -> Input:
+    if is_in_pieces(data) and frame_columns(data) is None:
+        found = collected(data, argument, progress)
+        given = vectors_input(found.values, None)
+        return given._replace(column_names=found.column_names, is_own=found.is_own)
+    matrix = as_matrix(data, argument=argument)
+    return vectors_input(as_vectors(matrix.values, argument=argument, dtype=None), matrix.row_names)
+
+
+def collected(data: Any, argument: str, progress: ProgressCallback = silent) -> Collected:
+    """Rows that are read in pieces, all of them."""
+    found = collect(
+        open_rows(data, argument=argument), argument=argument, instead=_INSTEAD, progress=progress
+    )
+    if 0 in found.values.shape:
+        # refused as an empty array is
+        as_vectors(found.values, argument=argument)
+    return found
 
 
 def _read_dataset(
@@ -74,7 +108,7 @@ def _read_dataset(
 ) -> Input:
     """What `arbora.read` found, which already says what it is."""
     if data.kind == "distances":
-        return _read_distances(data.values, argument)._replace(names=data.names)
+        return _read_distances(data.values, argument, silent)._replace(names=data.names)
     if data.kind == "vectors" and similarity == "auto":
         # a square matrix of vectors is not mistaken for another kind
         similarity = "knn"
@@ -91,8 +125,9 @@ def compare(
     n_jobs: int,
     random_state: RandomState,
     progress: Callable[[float], None],
+    overwrite: bool = False,
 ) -> Similarity:
-    """The similarity by which the tree is built."""
+    """The similarity by which the tree is built; it may take the memory of the vectors for its own."""
     if given.kind in ("similarity", "graph"):
         found: Similarity = given.values
         return found
@@ -101,21 +136,30 @@ def compare(
     elif similarity == "auto" and are_few(given.n_points, n_neighbors):
         found = all_pairs(given.values, metric)
     else:
-        found = knn(
+        found = knn_of(
             given.values,
-            n_neighbors=n_neighbors,
+            n_neighbors,
             metric="precomputed" if given.kind == "distances" else metric,
             n_jobs=n_jobs,
             random_state=random_state,
             progress=lambda stage, done, total: progress(done),
+            overwrite=overwrite,
         )
     found.names = given.names
     return found
 
 
-def new_rows(X: Any, *, argument: str = "X") -> Any:
-    """Rows of new points: sparse as they are, everything else as an array of finite numbers."""
-    return as_sparse(X, argument=argument) if sp.issparse(X) else as_vectors(X, argument=argument, dtype=None)
+def new_rows(X: Any, *, argument: str = "X") -> tuple[Any, list[str] | None]:
+    """Rows of new points: sparse as they are, everything else as an array of finite numbers.
+
+    With the names of the columns where rows that are read in pieces bring them.
+    """
+    if sp.issparse(X):
+        return as_sparse(X, argument=argument), None
+    if is_in_pieces(X) and frame_columns(X) is None:
+        found = collected(X, argument)
+        return found.values, found.column_names
+    return as_vectors(X, argument=argument, dtype=None), None
 
 
 # ---- graphs --------------------------------------------------------------------------------------------------
@@ -169,13 +213,15 @@ def vectors_input(rows: Any, names: list[str] | None) -> Input:
 # ---- distances -----------------------------------------------------------------------------------------------
 
 
-def _read_distances(data: Any, argument: str) -> Input:
+def _read_distances(data: Any, argument: str, progress: ProgressCallback) -> Input:
     """A square matrix of distances, or SciPy's condensed form; `knn` checks the values."""
     if isinstance(data, tuple) or is_network(data) or sp.issparse(data):
         raise TypeError(
             f'metric="precomputed" takes distances, a full square matrix or its condensed form. {argument} is a '
             f"{type(data).__name__}; a graph of similarities needs no metric."
         )
+    if is_in_pieces(data) and getattr(data, "ndim", 2) == 2 and frame_columns(data) is None:
+        data = collected(data, argument, progress).values
     shape = np.shape(data)
     if len(shape) not in (1, 2) or 0 in shape:
         raise ValueError(f"{argument} must hold distances, square or condensed. Got shape {shape}.")

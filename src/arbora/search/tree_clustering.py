@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names
 from arbora._base.distributed import is_dask
@@ -22,6 +22,7 @@ from arbora._base.progress import ProgressCallback
 from arbora._base.training import FitStages, with_callbacks
 from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
 from arbora.search.cluster import N_NEIGHBORS, Built, Options, build, scale_of
+from arbora.search.features_seen import check_features, forget_features
 from arbora.search.flat import flat_clusters
 from arbora.search.growing import all_vectors, grow
 from arbora.search.inputs import (
@@ -31,7 +32,6 @@ from arbora.search.inputs import (
     SettledMetric,
     SimilarityKind,
     new_rows,
-    read_input,
 )
 from arbora.search.model_file import read_model, write_model
 from arbora.search.predict import LabelsOfRows, Placement, place, predict
@@ -160,17 +160,17 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), frame, sparse matrix, graph, tuple of edges, similarity or Dask array
+        X : array-like of shape (n, d), frame, path, store, iterable of chunks, sparse matrix, graph, tuple of edges, \
+                similarity or Dask array
             As for `arbora.cluster`.
         y : ignored
         """
         options = self._options()
         if is_dask(X):
             return self._fit_dask(X, options)
-        given = read_input(X, self.similarity, self.directed, metric=self.metric, argument="X")
-        self._note_features(X, given)
-        self._fitted_on = given.kind
-        return self._fit_input(given, options)
+        with FitStages(self, verbose=self.verbose) as progress:
+            built = build(self._read(X, options, progress), options, progress)
+        return self._with_built(built)
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any = None) -> TreeClustering:
@@ -206,8 +206,11 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if self._fitted_on == "vectors" and options.compares_all_pairs_of(self.tree_.n_leaves):
             # so few points say little of many: a fit on all of them
             settled = replace(options, metric=self.metric_, scale="none")
-            return self._fit_input(all_vectors(built.similarity, rows, names), settled, self._scaling)
-        with FitStages(self) as progress:
+            given = all_vectors(built.similarity, rows, names)
+            with FitStages(self, verbose=self.verbose) as progress:
+                whole = build(given, settled, progress)
+            return self._with_built(whole._replace(scaling=self._scaling))
+        with FitStages(self, verbose=self.verbose) as progress:
             return self._with_built(grow(built, rows, names, options, progress))
 
     def predict(self, X: Any, n_clusters: int | Literal["auto"] | None = None) -> Ints:
@@ -344,22 +347,25 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_input(self, given: Input, options: Options, scaling: Scaling | None = None) -> TreeClustering:
-        """Build on data as they are, or on vectors that were scaled before."""
+    def _read(self, X: Any, options: Options, progress: ProgressCallback) -> Input:
+        """What was given, noted and checked."""
+        given = options.read(X, "X", progress)
         if not is_auto(self.n_clusters):
             check_n_clusters(self.n_clusters, given.n_points)
-        with FitStages(self) as progress:
-            built = build(given, options, progress)
-        return self._with_built(built if scaling is None else built._replace(scaling=scaling))
+        forget_features(self)
+        if given.kind == "vectors":
+            check_features(self, X, given.values, given.column_names, reset=True)
+        self._fitted_on = given.kind
+        return given
 
     def _fit_dask(self, X: Any, options: Options) -> TreeClustering:
         """Build on a cluster; the package that can stands above this one."""
         build_on_dask = import_module("arbora.scale").build_on_dask
-        with FitStages(self) as progress:
+        with FitStages(self, verbose=self.verbose) as progress:
             built = build_on_dask(X, options, progress)
         if not is_auto(self.n_clusters):
             check_n_clusters(self.n_clusters, built.tree.n_leaves)
-        self._forget_features()
+        forget_features(self)
         self.n_features_in_ = int(X.shape[1])
         self._fitted_on = "vectors"
         return self._with_built(built)
@@ -401,27 +407,10 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             self.report_ = replace(self.report_, choices={**self.report_.choices, "n_clusters": words})
         return self
 
-    def _note_features(self, X: Any, given: Input) -> None:
-        """Set `n_features_in_` and `feature_names_in_` where there are features; forget those of an earlier fit."""
-        self._forget_features()
-        if given.kind == "vectors":
-            validate_data(self, _with_column_names(X, given.values), skip_check_array=True)
-
-    def _forget_features(self) -> None:
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
-
     def _new_rows(self, X: Any) -> Any:
-        rows = new_rows(X)
+        rows, column_names = new_rows(X)
         if self._fitted_on == "vectors":
-            validate_data(self, _with_column_names(X, rows), reset=False, skip_check_array=True)
+            check_features(self, X, rows, column_names, reset=False)
         if self._scaling is None:
             return rows
         return self._scaling.apply(rows.toarray() if sp.issparse(rows) else rows)
-
-
-def _with_column_names(X: Any, rows: Any) -> Any:
-    """The frame where each column is one feature, so that scikit-learn reads their names; else the rows."""
-    shape = getattr(X, "shape", None)
-    return X if hasattr(X, "columns") and shape is not None and tuple(shape) == rows.shape else rows

@@ -15,6 +15,8 @@ from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._few_rows import FEW, hash_few
 
 _ROWS_AT_ONCE = 4096
+# hashed at once
+_ROWS_HASHED = 65_536
 
 
 class Groups(NamedTuple):
@@ -43,7 +45,13 @@ def group_equal_rows(rows: Any) -> Groups:
 
 
 def _dense_keys(rows: Any) -> Any:
-    return hash_few(_bits(rows)) if len(rows) <= FEW else kernels.hash_rows(_bits(rows))
+    if len(rows) <= FEW:
+        return hash_few(_bits(rows))
+    keys = [
+        kernels.hash_rows(_bits(rows[first : first + _ROWS_HASHED]))
+        for first in range(0, len(rows), _ROWS_HASHED)
+    ]
+    return np.concatenate(keys)
 
 
 def group_by_key(keys: Any) -> Groups:

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from arbora._base.threads import share_out
 from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
+from arbora.similarity.scaling import column_blocks
 
 # rows; beyond, only nearby cells are searched
 EXACT_UP_TO = 20_000
@@ -43,14 +44,14 @@ Neighbors: TypeAlias = tuple[Ints, Floats]
 Report: TypeAlias = Callable[[float], None]
 
 
-def _silent(share: float) -> None:
+def silent_share(share: float) -> None:
     """Report nothing."""
 
 
 class Index(Protocol):
     """What finds neighbors."""
 
-    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
+    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = silent_share) -> Neighbors:
         """Neighbors of every point, itself excluded."""
 
     def query(self, X: Any, n_neighbors: int, n_threads: int) -> Neighbors:
@@ -81,17 +82,24 @@ class NeighborIndex:
         Means of the cells; None when search is exact.
     """
 
-    def __init__(self, X: AnyFloats, *, centered: bool, seed: int, n_threads: int) -> None:
+    def __init__(
+        self, X: AnyFloats, *, centered: bool, seed: int, n_threads: int, overwrite: bool = False
+    ) -> None:
         n_points = len(X)
         self.is_exact = n_points <= EXACT_UP_TO
         self.dtype = np.dtype(X.dtype if self.is_exact else np.float32)
         # powers of two are exact: values near the largest float are squared and summed as well as any
-        self.exponent = int(np.frexp(np.abs(X).max())[1])
+        self.exponent = int(np.frexp(max(X.max(), -X.min()))[1])
         self.scale = 1.0
         self.shift = np.zeros(X.shape[1])
         if centered:
-            self.shift = np.ldexp(X, -self.exponent).mean(axis=0, dtype=np.float64)
-        rows = self._scaled_rows(X)
+            self.shift = np.concatenate(
+                [
+                    np.ldexp(X[:, some], -self.exponent).mean(axis=0, dtype=np.float64)
+                    for some in column_blocks(X.shape)
+                ]
+            )
+        rows = self._scaled_rows(X, overwrite)
         if self.is_exact:
             self.centers: AnyFloats | None = None
             self.order = np.arange(n_points)
@@ -101,12 +109,12 @@ class NeighborIndex:
             self._sort_into_cells(rows, seed, n_threads)
         self.squares = np.einsum("ij,ij->i", self.rows, self.rows)
 
-    def _scaled_rows(self, X: AnyFloats) -> AnyFloats:
+    def _scaled_rows(self, X: AnyFloats, overwrite: bool) -> AnyFloats:
         """The rows shifted and divided by the largest value, piece by piece: no copy of all in double precision."""
         parts = [slice(first, first + _ROWS_SHIFTED) for first in range(0, len(X), _ROWS_SHIFTED)]
         # 1 where all rows are equal
         self.scale = max(float(np.abs(self._shifted(X[part])).max()) for part in parts) or 1.0
-        rows = np.empty(X.shape, dtype=self.dtype)
+        rows = X if overwrite and X.dtype == self.dtype else np.empty(X.shape, dtype=self.dtype)
         for part in parts:
             rows[part] = self._shifted(X[part]) / self.scale
         return rows
@@ -153,10 +161,13 @@ class NeighborIndex:
         starts = [a + np.arange(p) * largest for a, p in zip(offsets[:-1], pieces)]
         self.offsets = np.append(np.concatenate(starts), len(X))
         self.centers = np.repeat(self.centers, pieces, axis=0)
-        self.rows = X[self.order]
+        # column by column in place: at this size a second copy is what memory may not have
+        for some in column_blocks(X.shape):
+            X[:, some] = X[self.order, some]
+        self.rows = X
 
     def neighbors(
-        self, n_neighbors: int, n_threads: int, report: Report = _silent, *, n_wanted: int | None = None
+        self, n_neighbors: int, n_threads: int, report: Report = silent_share, *, n_wanted: int | None = None
     ) -> Neighbors:
         """Neighbors of every point, itself excluded; of the first `n_wanted` points alone where that is given."""
         is_wanted = self.order < (len(self.rows) if n_wanted is None else n_wanted)
@@ -286,78 +297,8 @@ class NeighborIndex:
         return who
 
 
-class SparseIndex:
-    """The same for sparse rows too wide to be made dense, through scikit-learn's brute force."""
-
-    def __init__(self, X: Any, unit: float | None = None) -> None:
-        from sklearn.neighbors import NearestNeighbors
-
-        # in units of the largest value: squares must neither overflow nor vanish
-        self.unit = unit or float(np.abs(X.data).max(initial=0.0)) or 1.0
-        rows = X / self.unit if unit is None else X
-        self.model = NearestNeighbors(algorithm="brute", metric="euclidean").fit(rows)
-
-    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
-        """Neighbors of every point, itself excluded."""
-        if n_neighbors == 0:
-            n_points = self.model.n_samples_fit_
-            return np.empty((n_points, 0), dtype=np.int64), np.empty((n_points, 0))
-        distance, points = self.model.set_params(n_jobs=n_threads).kneighbors(n_neighbors=n_neighbors)
-        return points, distance
-
-    def query(self, X: Any, n_neighbors: int, n_threads: int) -> Neighbors:
-        """Neighbors of new vectors among the points."""
-        new = X / self.unit
-        distance, points = self.model.set_params(n_jobs=n_threads).kneighbors(new, n_neighbors=n_neighbors)
-        return points, distance
-
-    def points(self) -> Any:
-        """The points in order, in the index's own unit."""
-        return self.model._fit_X
-
-    def nearby_order(self) -> None:
-        """None: the rows are as they came."""
-
-
-class DistanceIndex:
-    """The same for distances given as a square matrix."""
-
-    def __init__(self, distances: Floats | None) -> None:
-        self._distances = distances
-
-    def neighbors(self, n_neighbors: int, n_threads: int, report: Report = _silent) -> Neighbors:
-        """Neighbors of every point, itself excluded. The distances are let go: new points bring theirs."""
-        distances, self._distances = self._distances, None
-        if distances is None:
-            raise RuntimeError("The neighbors of an index of distances can be found once.")
-        points = np.empty((len(distances), n_neighbors), dtype=np.int64)
-        nearest = np.empty(points.shape)
-        for first in range(0, len(distances), _ROWS_AT_ONCE):
-            some = slice(first, first + _ROWS_AT_ONCE)
-            block = distances[some].copy()
-            block[np.arange(len(block)), np.arange(first, first + len(block))] = np.inf
-            points[some], nearest[some] = _nearest_columns(block, n_neighbors)
-        return points, nearest
-
-    def query(self, X: Floats, n_neighbors: int, n_threads: int) -> Neighbors:
-        """Neighbors of new points, given by their distances to all points."""
-        return _nearest_columns(X, n_neighbors)
-
-    def points(self) -> None:
-        """None: only distances are known."""
-
-    def nearby_order(self) -> None:
-        """None: the points are as they came."""
-
-
-def _nearest_columns(distances: Floats, n_neighbors: int) -> Neighbors:
-    """The smallest entries of each row in ascending order, ties by number."""
-    points = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
-    return points, np.take_along_axis(distances, points, axis=1)
-
-
 def _in_threads(
-    work: Callable[[Any], None], items: Sequence[Any], n_threads: int, report: Report = _silent
+    work: Callable[[Any], None], items: Sequence[Any], n_threads: int, report: Report = silent_share
 ) -> None:
     """Do independent work in threads; each thread's matrix products stay in that thread."""
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:

@@ -13,15 +13,10 @@ from arbora._base.arrays import as_matrix, as_sparse, as_vectors, check_finite, 
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity._duplicates import Groups, group_by_key, group_equal_rows
-from arbora.similarity._neighbors import (
-    EXACT_UP_TO,
-    DistanceIndex,
-    Index,
-    NeighborIndex,
-    SparseIndex,
-)
+from arbora.similarity._neighbors import EXACT_UP_TO, Index, NeighborIndex
+from arbora.similarity._other_indices import DistanceIndex, SparseIndex
 from arbora.similarity.dense import read_square
-from arbora.similarity.features import directions, directions_of_sparse
+from arbora.similarity.features import directions_apart_from_zero, directions_of_sparse
 
 # dimensions to which sparse vectors are reduced
 _SPARSE_RANK = 128
@@ -49,10 +44,12 @@ class Space(Protocol):
 class VectorSpace:
     """Vectors compared by Euclidean distance, or by the cosine as Euclidean distance of vectors of length 1."""
 
-    def __init__(self, X: Any, metric: Literal["cosine", "euclidean"]) -> None:
+    def __init__(self, X: Any, metric: Literal["cosine", "euclidean"], *, overwrite: bool = False) -> None:
         self.metric: Literal["cosine", "euclidean", "precomputed"] = metric
         self.names = row_names(X)
         self.reduction: Any = None
+        # rows of length 1 are the space's own
+        self._overwrites = overwrite or metric == "cosine"
         wide = sp.issparse(X) and X.shape[0] * X.shape[1] > _DENSE_VALUES and X.shape[1] > _SPARSE_RANK
         self.stays_sparse = wide and X.shape[0] <= EXACT_UP_TO
         self.n_features = int(X.shape[1]) if sp.issparse(X) and X.ndim == 2 else None
@@ -61,7 +58,7 @@ class VectorSpace:
         elif wide:
             self.rows = self._scaled(self._reduced(X))
         else:
-            vectors = _dense(X)
+            vectors = as_vectors(X, dtype=None)
             self.n_features = vectors.shape[1]
             self.rows = self._scaled(vectors)
         self.n_points = int(self.rows.shape[0])
@@ -74,10 +71,13 @@ class VectorSpace:
         self.rows = None
         if self.stays_sparse:
             return SparseIndex(rows)
-        return NeighborIndex(rows, centered=self.metric == "euclidean", seed=seed, n_threads=n_threads)
+        is_own = self._overwrites or len(points) < self.n_points
+        return NeighborIndex(
+            rows, centered=self.metric == "euclidean", seed=seed, n_threads=n_threads, overwrite=is_own
+        )
 
     def place(self, X: Any) -> Any:
-        new = as_sparse(X) if sp.issparse(X) else _dense(X)
+        new = as_sparse(X) if sp.issparse(X) else as_vectors(X, dtype=None)
         if new.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have shape (m, {self.n_features}) like the fitted rows. Got {new.shape}."
@@ -86,7 +86,7 @@ class VectorSpace:
             return self._sparse(sp.csr_array(new))
         if self.reduction is not None:
             return self._scaled(np.asarray(self.reduction.transform(self._sparse(sp.csr_array(new)))))
-        return self._scaled(_dense(new))
+        return self._scaled(as_vectors(new, dtype=None))
 
     def _sparse(self, X: Any) -> sp.csr_array:
         """Sparse rows, checked; for the cosine scaled to length 1 (rows of zeros on an axis of their own)."""
@@ -105,9 +105,7 @@ class VectorSpace:
     def _scaled(self, X: AnyFloats) -> AnyFloats:
         if self.metric == "euclidean":
             return X
-        # a row of zeros has no direction: on an axis of its own it is at cosine 0 from every other row
-        is_zero = np.logical_not(X.any(axis=1, keepdims=True)).astype(X.dtype)
-        return np.hstack([directions(X), is_zero])
+        return directions_apart_from_zero(X)
 
 
 class DistanceSpace:
@@ -215,8 +213,3 @@ def _square(condensed: Floats, argument: str) -> Floats:
     n = count_of_condensed(len(condensed), argument)
     refuse_if_too_large(16 * n * n, f"The distances between {n} points", "Pass vectors instead.")
     return np.asarray(squareform(condensed) if n > 1 else np.zeros((1, 1)))
-
-
-def _dense(X: Any) -> AnyFloats:
-    is_single = getattr(X, "dtype", None) in (np.float32, np.float16)
-    return as_vectors(X, dtype=np.float32 if is_single else np.float64)

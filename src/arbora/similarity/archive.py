@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from arbora._base.params import check_choice
 from arbora.errors import FormatError
 from arbora.similarity._duplicates import Groups
-from arbora.similarity._neighbors import DistanceIndex, Index, NeighborIndex, SparseIndex
+from arbora.similarity._neighbors import Index, NeighborIndex
+from arbora.similarity._other_indices import DistanceIndex, SparseIndex
 from arbora.similarity._space import DistanceSpace, Space, VectorSpace
 from arbora.similarity._weights import Weighting
 from arbora.similarity.dense import DenseSimilarity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # values gathered at once when pairs are evaluated
 _PAIRS_PER_BLOCK = 1 << 20
+# values scaled at once
+_VALUES_AT_ONCE = 1 << 22
 
 
 class FeatureSimilarity(Similarity):
@@ -191,11 +194,14 @@ def _cosine_features(X: Any, affine: bool, dtype: DTypeLike | None) -> AnyFloats
             f"The values of {X.shape[0]} x {X.shape[1]} sparse rows, zeros included,",
             "Use similarity.knn(X), which keeps wide rows sparse.",
         )
-    unit = directions(as_vectors(X, dtype=dtype))
-    if not affine:
-        return unit
-    half = unit.dtype.type(np.sqrt(0.5))
-    return np.hstack([unit * half, np.full((len(unit), 1), half, dtype=unit.dtype)])
+    vectors = as_vectors(X, dtype=dtype)
+    features = np.empty((len(vectors), vectors.shape[1] + affine), vectors.dtype)
+    half = vectors.dtype.type(np.sqrt(0.5) if affine else 1.0)
+    for some in row_blocks(vectors.shape):
+        features[some, : vectors.shape[1]] = directions(vectors[some]) * half
+    if affine:
+        features[:, -1] = half
+    return features
 
 
 def directions_of_sparse(rows: sp.csr_array) -> sp.csr_array:
@@ -207,6 +213,24 @@ def directions_of_sparse(rows: sp.csr_array) -> sp.csr_array:
     scaled = sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
     norms = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=1))).ravel()
     return sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ scaled)
+
+
+def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Rows to work on at once, so that what is computed on the way to them stays small."""
+    step = max(1, _VALUES_AT_ONCE // max(1, shape[1]))
+    return (slice(first, first + step) for first in range(0, shape[0], step))
+
+
+def directions_apart_from_zero(rows: AnyFloats) -> AnyFloats:
+    """The rows scaled to length 1, with one more column: 1 for rows of zeros.
+
+    A row of zeros has no direction: on an axis of its own it is at cosine 0 from every other row.
+    """
+    unit = np.empty((len(rows), rows.shape[1] + 1), rows.dtype)
+    for some in row_blocks(rows.shape):
+        unit[some, :-1] = directions(rows[some])
+        unit[some, -1] = np.logical_not(rows[some].any(axis=1))
+    return unit
 
 
 def directions(rows: AnyFloats) -> AnyFloats:

@@ -17,7 +17,8 @@ from arbora._base.random import seed_of
 from arbora._base.threads import count_threads
 from arbora._base.types import AnyFloats, RandomState
 from arbora.similarity._duplicates import Groups, group_equal_rows
-from arbora.similarity._neighbors import EXACT_UP_TO, NeighborIndex, SparseIndex
+from arbora.similarity._neighbors import EXACT_UP_TO, NeighborIndex
+from arbora.similarity._other_indices import SparseIndex
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import FeatureSimilarity
 from arbora.similarity.gaussian import DistanceSimilarity, GaussianSimilarity

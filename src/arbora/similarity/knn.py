@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from arbora._base.params import check_choice, check_whole
-from arbora._base.progress import ProgressCallback, Stage, check_progress
+from arbora._base.progress import ProgressCallback, Stage, check_progress, silent
 from arbora._base.random import seed_of, with_words_for_seed
 from arbora._base.threads import count_threads
 from arbora._base.types import Floats, Ints, RandomState
@@ -174,13 +174,38 @@ def knn(
     >>> similarity.query([[5.2]]).indices
     array([2], dtype=int32)
     """
+    return knn_of(
+        X,
+        n_neighbors,
+        metric,
+        weights=weights,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        progress=check_progress(progress),
+    )
+
+
+def knn_of(
+    X: Any,
+    n_neighbors: int,
+    metric: Metric,
+    *,
+    weights: Weights = "fuzzy",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    progress: ProgressCallback = silent,
+    overwrite: bool = False,
+) -> KnnSimilarity:
+    """`knn`, which may use the memory of X for its own rows where the caller needs X no more."""
     check_choice(metric, "metric", METRICS)
     check_choice(weights, "weights", WEIGHTS)
     wanted = check_whole(n_neighbors, "n_neighbors")
     with_words_for_seed(random_state)
     n_threads = count_threads(n_jobs)
-    with Stage(check_progress(progress), "neighbors") as stage, threadpool_limits(1, "blas"):
-        space: Space = DistanceSpace(X) if metric == "precomputed" else VectorSpace(X, metric)
+    with Stage(progress, "neighbors") as stage, threadpool_limits(1, "blas"):
+        space: Space = (
+            DistanceSpace(X) if metric == "precomputed" else VectorSpace(X, metric, overwrite=overwrite)
+        )
         k = min(wanted, space.n_points - 1)
         groups = _groups(space, k)
         # a seed is drawn only where it matters
@@ -241,4 +266,4 @@ def _ratio(distance: Floats, others: Floats) -> Floats:
         return np.where(distance > 0, distance / others, 1.0)
 
 
-__all__ = ["METRICS", "WEIGHTS", "KnnModel", "KnnSimilarity", "Metric", "knn"]
+__all__ = ["METRICS", "WEIGHTS", "KnnModel", "KnnSimilarity", "Metric", "knn", "knn_of"]

@@ -8,6 +8,7 @@ tails (incomes, concentrations, counts over orders of magnitude) are replaced by
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -36,6 +37,8 @@ _HEAVY = 12.0
 _UNCORRELATED, _FALLING = 0.3, 0.9
 _N_QUANTILES = 1000
 _PROBED_ROWS, _PROBED_COLUMNS = 20_000, 100
+# Values in double precision at once: 128 MB.
+_VALUES_AT_ONCE = 1 << 24
 
 
 class Choice(NamedTuple):
@@ -58,13 +61,18 @@ class Scaling(NamedTuple):
     spread: Floats
     quantiles: Floats | None = None
 
-    def apply(self, rows: AnyFloats) -> AnyFloats:
-        """Scaled rows, in the precision they came in."""
-        if self.quantiles is None:
-            scaled = (rows - self.center) / self.spread
-        else:
-            scaled = _ranks(np.asarray(rows, dtype=np.float64), self.quantiles)
-        return np.ascontiguousarray(scaled, dtype=rows.dtype)
+    def apply(self, rows: AnyFloats, *, overwrite: bool = False) -> AnyFloats:
+        """Scaled rows, in the precision they came in; in their own place where they may be overwritten."""
+        scaled = rows if overwrite else np.empty(rows.shape, rows.dtype)
+        # piece by piece: no copy of all rows in double precision
+        step = max(1, _VALUES_AT_ONCE // max(1, rows.shape[1]))
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            if self.quantiles is None:
+                scaled[first : first + step] = (some - self.center) / self.spread
+            else:
+                scaled[first : first + step] = _ranks(np.asarray(some, dtype=np.float64), self.quantiles)
+        return scaled
 
     def arrays(self) -> dict[str, Floats]:
         """What a file keeps."""
@@ -123,21 +131,35 @@ def fit_scaling(kind: str, rows: AnyFloats) -> Scaling | None:
     check_choice(kind, "scale", SCALES[1:])
     if kind == "none":
         return None
-    values = np.asarray(rows, dtype=np.float64)
-    if kind == "standard":
-        center, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    else:
-        low, center, high = np.nanpercentile(values, [25, 50, 75], axis=0)
-        # a column more than half of which is one number has no quartiles apart
-        spread = np.where(high > low, high - low, np.nanstd(values, axis=0))
+    blocks = [
+        _fitted_columns(kind, np.asarray(rows[:, some], np.float64)) for some in column_blocks(rows.shape)
+    ]
+    center, spread, quantiles = (np.concatenate(parts, axis=-1) for parts in zip(*blocks))
     # rounding leaves a constant column with a tiny deviation
     varies = spread > 1e-12 * np.maximum(np.abs(center), np.finfo(np.float64).tiny)
-    spread = np.where(varies, spread, np.inf)
-    if kind != "rank":
-        return Scaling(kind, center, spread)
-    n_quantiles = min(_N_QUANTILES, len(values))
+    return Scaling(kind, center, np.where(varies, spread, np.inf), quantiles if kind == "rank" else None)
+
+
+def _fitted_columns(kind: str, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Center, spread and, for ranks, quantiles of some columns."""
+    n_quantiles = min(_N_QUANTILES, len(values)) if kind == "rank" else 0
     quantiles = np.nanquantile(values, np.linspace(0, 1, n_quantiles), axis=0)
-    return Scaling(kind, center, spread, quantiles)
+    if kind == "standard":
+        return np.nanmean(values, axis=0), np.nanstd(values, axis=0), quantiles
+    low, center, high = np.nanpercentile(values, [25, 50, 75], axis=0)
+    # a column more than half of which is one number has no quartiles apart
+    return center, np.where(high > low, high - low, np.nanstd(values, axis=0)), quantiles
+
+
+def column_blocks(shape: tuple[int, ...]) -> list[slice]:
+    """Columns to work on at once, so that a copy of them in double precision stays small.
+
+    Never one column by itself, unless there is but one: NumPy sums a single column in another order than several.
+    """
+    n_rows, n_columns = shape
+    n_blocks = min(-(-n_rows * n_columns // _VALUES_AT_ONCE), n_columns // 2)
+    ends = np.linspace(0, n_columns, max(1, n_blocks) + 1).astype(np.int64).tolist()
+    return [slice(first, last) for first, last in pairwise(ends)]
 
 
 def effective_columns(values: Floats) -> float:
