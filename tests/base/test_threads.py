@@ -7,7 +7,15 @@ import time
 import numpy as np
 import pytest
 
-from arbora._base.threads import count_cores, count_threads, in_background, limited_threads, share_out
+from arbora._base.threads import (
+    allowed_threads,
+    allowing_threads,
+    count_cores,
+    count_threads,
+    in_background,
+    limited_threads,
+    share_out,
+)
 
 
 def test_none_and_minus_one_mean_all_cores():
@@ -77,3 +85,19 @@ def test_in_a_thread_the_work_is_simply_done():
     thread.start()
     thread.join()
     assert found == [thread]
+
+
+def test_work_without_its_own_number_of_threads_follows_the_call_around_it():
+    assert allowed_threads() == count_cores()
+    with allowing_threads(3):
+        assert allowed_threads() == 3
+        with allowing_threads(1):
+            assert allowed_threads() == 1
+        assert allowed_threads() == 3
+    assert allowed_threads() == count_cores()
+
+
+def test_an_error_gives_the_number_of_threads_back():
+    with pytest.raises(KeyError), allowing_threads(7):
+        raise KeyError
+    assert allowed_threads() == count_cores()

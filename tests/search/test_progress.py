@@ -11,11 +11,9 @@ from trees import random_tree
 
 import arbora as ab
 from arbora.errors import FormatError, Interrupted
-from arbora.search.constraints import Links
 from arbora.search.engines import GraphEngine
 from arbora.search.moves import short_chunks
 from arbora.search.multilevel import LEVELS, Levels
-from arbora.search.parts import Kept
 from arbora.search.refine import Effort, Task, improved
 from arbora.search.run import Run, Shares, Watch, started
 
@@ -27,8 +25,8 @@ SMALL_LEVELS = Levels(large=200, block=60, pieces=(40, 10))
 
 def search(levels, n_perturbations=3, **options):
     """A search of which the size of the levels can be chosen."""
-    task = Task("dasgupta", None, 100, None, n_perturbations, Links(), Kept())
-    return improved(ab.linkage(GRAPH), GRAPH, task, Effort(), 3, levels=levels, **options)
+    task = Task(n_perturbations=n_perturbations)
+    return improved(ab.linkage(GRAPH), GRAPH, task, Effort(), 3, levels=levels, **options).tree
 
 
 class Stopped(Exception):

@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 from trees import chain, lca_by_definition, trees
 
 import arbora as ab
+from arbora._base.threads import allowing_threads
 
 
 def cross_by_definition(tree, weight):
@@ -79,3 +82,19 @@ def test_three_kinds_agree_on_the_same_numbers():
 def test_tree_and_similarity_of_different_sizes_are_refused():
     with pytest.raises(ValueError, match="3 points and 5 leaves"):
         ab.similarity.cosine(np.eye(3)).cross(chain(5))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 7])
+def test_edges_shared_out_among_threads_give_the_same_sums(monkeypatch, n_threads):
+    rng = np.random.default_rng(5)
+    ends = rng.integers(300, size=(2, 2_000))
+    similarity = ab.similarity.graph((*ends, rng.random(2_000)), n_points=300)
+    tree = ab.linkage(similarity, "average")
+    at_once = similarity.cross(tree)
+    # the name arbora.similarity.graph is the function
+    monkeypatch.setattr(sys.modules["arbora.similarity.graph"], "_SHARED_FROM_ENTRIES", 0)
+    with allowing_threads(1):
+        in_turn = similarity.cross(tree)
+    with allowing_threads(n_threads):
+        np.testing.assert_array_equal(similarity.cross(tree), in_turn)
+    np.testing.assert_allclose(in_turn, at_once, rtol=1e-12)

@@ -41,6 +41,34 @@ def count_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, count_cores() + 1 + n_jobs)
 
 
+# threads that work within a call may use; None where nobody said
+_allowed: contextvars.ContextVar[int | None] = contextvars.ContextVar("allowed_threads", default=None)
+
+
+@contextlib.contextmanager
+def allowing_threads(n_threads: int) -> Iterator[None]:
+    """Inside, what has no `n_jobs` of its own uses at most this many threads (`allowed_threads`)."""
+    token = _allowed.set(n_threads)
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+def allowed_threads() -> int:
+    """Threads for work that has no `n_jobs` of its own: those of the call around it, else all cores.
+
+    Examples
+    --------
+    >>> from arbora._base.threads import allowed_threads, allowing_threads
+    >>> with allowing_threads(1):
+    ...     allowed_threads()
+    1
+    """
+    n_threads = _allowed.get()
+    return count_cores() if n_threads is None else n_threads
+
+
 def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) -> None:
     """Call ``work(first, last)`` for contiguous shares of `n_items`, each in a thread of its own."""
     n_shares = min(n_threads, max(1, n_items))

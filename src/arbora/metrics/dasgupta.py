@@ -59,9 +59,13 @@ def dasgupta_cost(
     2.667
     """
     similarity = covering_similarity(similarity, tree)
-    sizes = _node_weights(tree, sample_weight)[tree.n_leaves :]
-    cost = float(similarity.cross(tree) @ sizes)
+    cost = cost_of_cross(tree, similarity.cross(tree), sample_weight)
     return _divided(cost, similarity.total) if normalize else cost
+
+
+def cost_of_cross(tree: Tree, cross: NDArray[np.float64], sample_weight: ArrayLike | None = None) -> float:
+    """Dasgupta's cost where the similarity that meets at each internal node is known."""
+    return float(cross @ _node_weights(tree, sample_weight)[tree.n_leaves :])
 
 
 def moseley_wang_revenue(tree: Tree, similarity: Any, *, normalize: bool = False) -> float:

@@ -34,8 +34,8 @@ from arbora.search.inputs import (
     read_input,
 )
 from arbora.search.multilevel import LEVELS
-from arbora.search.refine import refine
-from arbora.search.report import ClusterReport, report_on
+from arbora.search.refine import MAX_SWEEPS, Effort, Improved, Task, improved
+from arbora.search.report import ClusterReport, cost_per_weight
 from arbora.similarity import Similarity, are_few
 from arbora.similarity.scaling import SCALES, Scale, Scaling, choose, fit_scaling
 from arbora.tree import Tree
@@ -43,8 +43,6 @@ from arbora.tree import Tree
 # Perturbations of the search for up to this many points; none beyond.
 _PERTURBATIONS = ((2_000, 8), (10_000, 4), (30_000, 1))
 N_NEIGHBORS = 10
-# Until no move helps.
-_MAX_SWEEPS = 100
 
 
 def cluster(
@@ -304,22 +302,35 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
         # names from here on, so that an interrupted search hands out a tree with names
         first = linkage(compared, "average", n_jobs=n_threads).replace(name=given.names)
     with Timed(seconds, "refine", progress) as stage:
-        tree = _refined(first, compared, options, stage.update)
+        found = _refined(first, compared, options, stage.update)
     with Timed(seconds, "components", progress):
-        tree = join_components(tree, compared)
-    report = report_on(given.description, first, tree, compared, seconds, options.choices(settled, compared))
+        tree, n_components = join_components(found.tree, compared)
+    report = ClusterReport(
+        given.description,
+        repr(compared),
+        cost_per_weight(found.cost_before, compared),
+        cost_per_weight(found.cost_after, compared),
+        seconds,
+        n_components=n_components,
+        choices=options.choices(settled, compared),
+        _compared=compared,
+    )
     return Built(tree, compared, report, settled.metric, settled.scaling)
 
 
-def _refined(first: Tree, compared: Similarity, options: Options, update: Callable[[float], None]) -> Tree:
-    return refine(
+def _refined(
+    first: Tree, compared: Similarity, options: Options, update: Callable[[float], None]
+) -> Improved:
+    task = Task(
+        max_sweeps=MAX_SWEEPS if first.n_leaves < LEVELS.large else 1,
+        n_perturbations=options.perturbations_for(first.n_leaves),
+    )
+    return improved(
         first,
         compared,
-        n_perturbations=options.perturbations_for(first.n_leaves),
-        max_sweeps=_MAX_SWEEPS if first.n_leaves < LEVELS.large else 1,
-        max_seconds=options.max_seconds,
-        n_jobs=count_threads(options.n_jobs),
-        random_state=options.random_state,
+        task,
+        Effort(options.max_seconds, count_threads(options.n_jobs)),
+        options.random_state,
         progress=lambda stage, done, total: update(done),
         checkpoint=options.checkpoint,
     )

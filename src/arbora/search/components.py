@@ -23,22 +23,24 @@ from arbora.tree.surgery import is_above, with_top
 LINKED_UP_TO = 10_000
 
 
-def join_components(tree: Tree, similarity: Similarity) -> Tree:
-    """The tree with the components of its neighbor graph joined by the distances of their means.
+def join_components(tree: Tree, similarity: Similarity) -> tuple[Tree, int | None]:
+    """The tree with the components of its neighbor graph joined by the distances of their means; how many there are.
 
     Unchanged where the similarity has no vectors, or a component is not one subtree: its place was worth something.
+    No cost changes. Where all pairs are compared there are no components to count.
     """
     if similarity.csr is None:
-        return tree
+        return tree, None
     n_components, label = connected_components(similarity.csr, directed=False)
     if n_components < 3:
-        return tree
+        return tree, n_components
     nodes = component_nodes(tree, label)
     vectors = similarity.vectors() if len(nodes) == n_components else None
     if vectors is None:
-        return tree
+        return tree, n_components
     first = tree.leaf_order[tree.leaf_start[nodes]]
-    return joined_by_means(tree, nodes, _means(vectors, label, n_components)[label[first]])
+    means = _means(vectors, label, n_components)[label[first]]
+    return joined_by_means(tree, nodes, means), n_components
 
 
 def joined_by_means(tree: Tree, nodes: Ints, means: Floats) -> Tree:

@@ -54,6 +54,8 @@ class Links:
     @classmethod
     def from_pairs(cls, must_link: Ints, cannot_link: Ints, n_leaves: int) -> Links:
         """Links as given: pairs that must be together, also through others, and pairs that must be apart."""
+        if len(must_link) == 0:
+            return cls([], cannot_link)
         member = sp.csr_array(
             (np.ones(len(must_link)), (must_link[:, 0], must_link[:, 1])), shape=(n_leaves, n_leaves)
         )

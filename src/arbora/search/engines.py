@@ -19,6 +19,7 @@ from arbora.search._state import DASGUPTA, OBJECTIVES, State, enlarged, make_sta
 from arbora.search.moves import Moves
 from arbora.search.run import Run
 from arbora.similarity import FeatureSimilarity, GraphSimilarity, Similarity
+from arbora.similarity.contraction import contracted
 from arbora.tree import Tree
 from arbora.tree.edit_kernels import DASGUPTA as DASGUPTA_LOSS
 from arbora.tree.edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
@@ -163,12 +164,7 @@ class GraphEngine:
 
     def contract(self, labels: np.ndarray, n_groups: int) -> GraphEngine:
         """The engine whose points are groups. Pairs within a group no longer count; a lone point's loop does."""
-        csr, n = self.graph.csr, self.graph.n_points
-        member = sp.csr_array((np.ones(n, dtype=csr.dtype), (np.arange(n), labels)), shape=(n, n_groups))
-        between = sp.csr_array(member.T @ csr @ member)
-        between = sp.csr_array(between - sp.diags_array(between.diagonal(), format="csr"))
-        between.eliminate_zeros()
-        between.sort_indices()
+        between = contracted(self.graph.csr, labels, n_groups)
         is_alone = np.bincount(labels, minlength=n_groups) == 1
         is_lone = is_alone & (np.bincount(labels, weights=self.is_lone, minlength=n_groups) == 1)
         loops = np.bincount(labels, weights=self.graph.self_loops, minlength=n_groups)

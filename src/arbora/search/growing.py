@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from arbora._base.progress import ProgressCallback, silent
+from arbora.metrics import dasgupta_cost
 from arbora.search.cluster import Built, Options, Timed
 from arbora.search.components import join_components
 from arbora.search.inputs import Input, vectors_input
 from arbora.search.insert import insert
-from arbora.search.report import report_on
+from arbora.search.report import ClusterReport, cost_per_weight
 from arbora.similarity import Similarity
 from arbora.similarity.growth import grown, joined_names
 
@@ -44,11 +44,21 @@ def grow(
             progress=lambda name, done, total: stage.update(done),
         )
     with Timed(seconds, "components", progress):
-        tree = join_components(tree, compared)
+        tree, n_components = join_components(tree, compared)
     n_new = compared.n_points - built.tree.n_leaves
     words = f"{n_new:,} points added to {built.tree.n_leaves:,}"
-    report = report_on(words, tree, tree, compared, seconds, {})
-    return Built(tree, compared, replace(report, choices=built.report.choices), built.metric, built.scaling)
+    cost = cost_per_weight(dasgupta_cost(tree, compared), compared)
+    report = ClusterReport(
+        words,
+        repr(compared),
+        cost,
+        cost,
+        seconds,
+        n_components=n_components,
+        choices=built.report.choices,
+        _compared=compared,
+    )
+    return Built(tree, compared, report, built.metric, built.scaling)
 
 
 def all_vectors(similarity: Similarity, rows: Any, names: list[str] | None) -> Input:

@@ -24,8 +24,8 @@ from arbora.tree.pass_kernels import max_to_root, sum_to_root
 _ABOVE_ALL = 1.0
 
 
-def with_heights(tree: Tree, similarity: Similarity) -> Tree:
-    """The tree with heights; see the module.
+def with_heights(tree: Tree, similarity: Similarity, cross: Floats | None = None) -> Tree:
+    """The tree with heights; see the module. `cross` is ``similarity.cross(tree)`` where that is known already.
 
     Examples
     --------
@@ -36,12 +36,12 @@ def with_heights(tree: Tree, similarity: Similarity) -> Tree:
     >>> bool(tree.height[4] < tree.height[6])
     True
     """
-    height = _heights_of(join_ratios(tree, similarity))
+    height = _heights_of(join_ratios(tree, similarity, cross))
     # a node with a single child is as high as the child
     return tree.replace(height=max_to_root(tree.parent, height))
 
 
-def join_ratios(tree: Tree, similarity: Similarity) -> Floats:
+def join_ratios(tree: Tree, similarity: Similarity, cross: Floats | None = None) -> Floats:
     """How alike the groups that join at each node are, in multiples of chance, never more than below it.
 
     float64[n_nodes]; infinity where nothing joins. With similarities that may be negative chance means nothing, and
@@ -49,7 +49,7 @@ def join_ratios(tree: Tree, similarity: Similarity) -> Floats:
     """
     if tree.n_internal == 0:
         return np.full(tree.n_nodes, np.inf)
-    cross = similarity.cross(tree)
+    cross = similarity.cross(tree) if cross is None else cross
     if similarity.is_non_negative:
         volume = _sums(tree, similarity.degrees)
         total = volume[tree.root] if volume[tree.root] > 0 else 1.0

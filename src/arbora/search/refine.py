@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +14,10 @@ from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.params import check_choice, check_seconds, check_switch, check_whole
 from arbora._base.progress import ProgressCallback, check_progress, silent
 from arbora._base.random import seed_of
-from arbora._base.threads import count_threads
+from arbora._base.threads import allowing_threads, count_threads
 from arbora._base.types import Floats, Objective, PathLike, RandomState
 from arbora.errors import Interrupted
-from arbora.metrics import dasgupta_cost
+from arbora.metrics.dasgupta import cost_of_cross
 from arbora.search._state import OBJECTIVES
 from arbora.search.constraints import Links, check_links
 from arbora.search.engines import Engine, make_engine
@@ -28,13 +29,16 @@ from arbora.search.run import Run, started
 from arbora.similarity import Similarity, as_similarity
 from arbora.tree import Tree
 
+# until no move helps
+MAX_SWEEPS = 100
+
 
 def refine(
     tree: Tree,
     similarity: Any,
     objective: Objective = "dasgupta",
     *,
-    max_sweeps: int = 100,
+    max_sweeps: int = MAX_SWEEPS,
     n_internal: int | None = None,
     n_perturbations: int = 0,
     max_seconds: float | None = None,
@@ -130,7 +134,7 @@ def refine(
         kept=Kept.from_options(tree, keep_subtrees, keep_top),
     )
     effort = Effort(check_seconds(max_seconds), count_threads(n_jobs), check_switch(verbose, "verbose"))
-    return improved(tree, similarity, task, effort, random_state, check_progress(progress), checkpoint)
+    return improved(tree, similarity, task, effort, random_state, check_progress(progress), checkpoint).tree
 
 
 @dataclass(frozen=True)
@@ -146,13 +150,13 @@ class Effort:
 class Task:
     """What decides the result of a search, its data and seed aside."""
 
-    objective: Objective
-    sample_weight: Floats | None
-    max_sweeps: int
-    n_internal: int | None
-    n_perturbations: int
-    links: Links
-    kept: Kept
+    objective: Objective = "dasgupta"
+    sample_weight: Floats | None = None
+    max_sweeps: int = MAX_SWEEPS
+    n_internal: int | None = None
+    n_perturbations: int = 0
+    links: Links = field(default_factory=Links)
+    kept: Kept = field(default_factory=Kept)
 
     def __post_init__(self) -> None:
         if self.n_internal is not None and (self.links or self.kept):
@@ -170,6 +174,17 @@ class Task:
         return {**vars(self), "links": vars(self.links), "kept": vars(self.kept)}
 
 
+class Improved(NamedTuple):
+    """A better tree, and what the given one and this one cost by the given similarity.
+
+    The costs are NaN where nobody had to compare the two.
+    """
+
+    tree: Tree
+    cost_before: float = math.nan
+    cost_after: float = math.nan
+
+
 def improved(
     tree: Tree,
     similarity: Similarity,
@@ -179,8 +194,22 @@ def improved(
     progress: ProgressCallback = silent,
     checkpoint: PathLike | None = None,
     levels: Levels = LEVELS,
-) -> Tree:
+) -> Improved:
     """The tree that `refine` returns, from options that are checked; raises `Interrupted` on Ctrl-C."""
+    with allowing_threads(effort.n_threads):
+        return _improved(tree, similarity, task, effort, random_state, progress, checkpoint, levels)
+
+
+def _improved(
+    tree: Tree,
+    similarity: Similarity,
+    task: Task,
+    effort: Effort,
+    random_state: RandomState,
+    progress: ProgressCallback,
+    checkpoint: PathLike | None,
+    levels: Levels,
+) -> Improved:
     engine = make_engine(similarity, task.objective, task.sample_weight)
     start = tree.collapse_unary()
     saved = None
@@ -203,7 +232,7 @@ def improved(
             if run.watch.is_interrupted:
                 raise KeyboardInterrupt
     except KeyboardInterrupt as stop:
-        best = _finished(found, tree, similarity, task, engine)
+        best = _finished(found, tree, similarity, task, engine).tree
         raise Interrupted("The search was interrupted. The best tree so far is .tree.", best) from stop
     return _finished(found, tree, similarity, task, engine)
 
@@ -222,28 +251,32 @@ def _in_portions(n_expected: int, run: Run, rng: np.random.Generator, options: t
     return search
 
 
-def _finished(found: Tree, tree: Tree, similarity: Similarity, task: Task, engine: Engine) -> Tree:
+def _finished(found: Tree, start: Tree, similarity: Similarity, task: Task, engine: Engine) -> Improved:
     """The better of the two trees, with names and heights."""
-    if task.allows(tree):
-        found = _better(found, tree, engine, similarity, task.sample_weight)
-    named = found.replace(name=None if tree.name is None else tree.name[: tree.n_leaves])
-    return with_heights(named, similarity)
-
-
-def _better(
-    found: Tree, start: Tree, engine: Engine, similarity: Similarity, sample_weight: Floats | None
-) -> Tree:
-    """The tree of lower objective. Where an engine has raised negative similarities, which ranks only binary trees
-    rightly, the given ones decide.
-    """
-    if engine.objective == "dasgupta":
-        costs = [dasgupta_cost(tree, similarity, sample_weight=sample_weight) for tree in (found, start)]
+    cross, costs = None, (math.nan, math.nan)
+    if not task.allows(start):
+        best = found
+    elif engine.objective == "dasgupta":
+        # where an engine has raised negative similarities, which ranks only binary trees rightly, the given ones decide
+        crosses = [similarity.cross(tree) for tree in (found, start)]
+        after, before = (
+            cost_of_cross(tree, cross, task.sample_weight) for tree, cross in zip((found, start), crosses)
+        )
+        best, cross = (found, crosses[0]) if _is_better(found, start, after, before) else (start, crosses[1])
+        costs = before, min(before, after)
     else:
-        costs = [engine.costs(tree).sum() for tree in (found, start)]
-    # a tree whose cost is not finite tells nothing; unary nodes are worth returning only where they gain
-    if costs[0] < costs[1] or (costs[0] == costs[1] and (start.n_children < 2).any()):
-        return found
-    return start
+        after, before = (float(engine.costs(tree).sum()) for tree in (found, start))
+        best = found if _is_better(found, start, after, before) else start
+    named = best.replace(name=None if start.name is None else start.name[: start.n_leaves])
+    return Improved(with_heights(named, similarity, cross), *costs)
+
+
+def _is_better(found: Tree, start: Tree, after: float, before: float) -> bool:
+    """Whether the tree that was found is the one to return.
+
+    A tree whose cost is not finite tells nothing; unary nodes are worth returning only where they gain.
+    """
+    return after < before or (after == before and bool((start.n_children < 2).any()))
 
 
 def _checked_similarity(similarity: Any, tree: Tree) -> Similarity:

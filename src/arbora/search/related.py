@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from arbora._base.types import Bools, Ints
+from arbora._base.types import Bools, Floats, Ints
 from arbora.search.engines import GraphEngine
 from arbora.search.moves import Moves
 from arbora.search.run import Run
@@ -52,17 +52,19 @@ def unrelated_sides(tree: Tree, graph: GraphSimilarity) -> Ints:
 def unrelated_joins(tree: Tree, graph: GraphSimilarity) -> Bools:
     """Which internal nodes join what no edge relates, though some edge leads from there to elsewhere.
 
-    Edges are counted, not weighed: counts are exact.
+    Edges that leave are counted, not weighed: counts are exact.
     """
+    without_loops = graph.without_self_loops()
+    # a sum of weights that are not negative is 0 just where all of them are
+    is_unrelated: Bools = without_loops.cross(tree) == 0
+    if not is_unrelated.any():
+        return is_unrelated
     csr = graph.csr
     has_weight = (csr.data > 0).astype(csr.data.dtype)
-    counts = GraphSimilarity(
-        sp.csr_array((has_weight, csr.indices, csr.indptr), shape=csr.shape), np.zeros(graph.n_points)
-    )
+    counts = GraphSimilarity(sp.csr_array((has_weight, csr.indices, csr.indptr), shape=csr.shape))
     meeting = np.zeros(tree.n_nodes)
     meeting[tree.n_leaves :] = counts.cross(tree)
     ends = np.zeros(tree.n_nodes)
     ends[: tree.n_leaves] = counts.degrees
-    leaving = sum_to_root(tree.parent, ends) - 2 * sum_to_root(tree.parent, meeting)
-    found: Bools = ((meeting == 0) & (leaving > 0.5))[tree.n_leaves :]
-    return found
+    leaving: Floats = sum_to_root(tree.parent, ends) - 2 * sum_to_root(tree.parent, meeting)
+    return is_unrelated & (leaving[tree.n_leaves :] > 0.5)

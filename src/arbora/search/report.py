@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from arbora._base.types import Ints
 from arbora.metrics import dasgupta_bounds, dasgupta_cost
@@ -68,7 +67,7 @@ class ClusterReport:
 
     def after(self, tree: Tree, similarity: Similarity) -> ClusterReport:
         """The same report with the cost of another tree as the result."""
-        return replace(self, cost_after=_cost(tree, similarity))
+        return replace(self, cost_after=cost_per_weight(dasgupta_cost(tree, similarity), similarity))
 
     def with_labels(self, labels: Ints) -> ClusterReport:
         """The same report with the number of flat clusters and the share of the largest."""
@@ -122,35 +121,9 @@ class ClusterReport:
         return ["; ".join(words)] if words else []
 
 
-def report_on(
-    description: str,
-    first: Tree,
-    tree: Tree,
-    similarity: Similarity,
-    seconds: dict[str, float],
-    choices: dict[str, str],
-) -> ClusterReport:
-    """The figures of a finished clustering."""
-    return ClusterReport(
-        description,
-        repr(similarity),
-        _cost(first, similarity),
-        _cost(tree, similarity),
-        seconds,
-        n_components=_count_components(similarity),
-        choices=choices,
-        _compared=similarity,
-    )
-
-
-def _cost(tree: Tree, similarity: Similarity) -> float:
+def cost_per_weight(cost: float, similarity: Similarity) -> float:
+    """Dasgupta's cost divided by the total similarity, where that means something."""
     if similarity.n_points < 2:
         return 0.0
     can_normalize = similarity.n_points > 2 and similarity.total > 0
-    return float(dasgupta_cost(tree, similarity, normalize=can_normalize))
-
-
-def _count_components(similarity: Similarity) -> int | None:
-    if similarity.csr is None:
-        return None
-    return int(connected_components(similarity.csr, directed=False, return_labels=False))
+    return cost / similarity.total if can_normalize else cost

@@ -68,12 +68,13 @@ def cross_of_features(sums, n_leaves, child_offsets, child_index):
     return cross
 
 
-@kernel()
-def cross_of_graph(indptr, indices, weights, self_loops, parent, leaf_start, neighbor_lca, table, n_internal):
-    """Cross weights of a symmetric sparse graph: each edge once, a self-loop at its leaf's parent."""
+@kernel(nogil=True)
+def add_cross_of_rows(
+    indptr, indices, weights, self_loops, parent, leaf_start, neighbor_lca, table, first, last, cross
+):
+    """Add edges of leaves first .. last-1 of a symmetric graph, each edge once; a self-loop at its leaf's parent."""
     n_leaves = indptr.shape[0] - 1
-    cross = np.zeros(n_internal, dtype=np.float64)
-    for i in range(n_leaves):
+    for i in range(first, last):
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
             if j > i:
@@ -83,7 +84,45 @@ def cross_of_graph(indptr, indices, weights, self_loops, parent, leaf_start, nei
                 cross[range_maximum(neighbor_lca, table, low, high) - n_leaves] += weights[k]
         if parent[i] >= 0:
             cross[parent[i] - n_leaves] += self_loops[i]
-    return cross
+
+
+@kernel(nogil=True)
+def sum_between_groups(
+    indptr, indices, data, label, members, group_start, offsets, far, weight, length, first, last
+):
+    """Sum up the edges between groups: row g of the groups first .. last-1 starts at offsets[g] and has length[g].
+
+    `members` lists the points group by group, from group_start[g] on.
+    """
+    n_groups = group_start.shape[0] - 1
+    seen_by = np.full(n_groups, -1, dtype=np.int32)
+    total = np.zeros(n_groups, dtype=np.float64)
+    for group in range(first, last):
+        begin = end = offsets[group]
+        for m in range(group_start[group], group_start[group + 1]):
+            for k in range(indptr[members[m]], indptr[members[m] + 1]):
+                other = label[indices[k]]
+                if other == group or data[k] == 0:
+                    continue
+                if seen_by[other] != group:
+                    seen_by[other] = group
+                    total[other] = 0.0
+                    far[end] = other
+                    end += 1
+                total[other] += data[k]
+        far[begin:end].sort()
+        for k in range(begin, end):
+            weight[k] = total[far[k]]
+        length[group] = end - begin
+
+
+@kernel(nogil=True)
+def copy_segments(offsets, far, weight, new_indptr, new_indices, new_data, first, last):
+    """Write rows first .. last-1 without the gaps between them."""
+    for row in range(first, last):
+        begin, length = offsets[row], new_indptr[row + 1] - new_indptr[row]
+        new_indices[new_indptr[row] : new_indptr[row + 1]] = far[begin : begin + length]
+        new_data[new_indptr[row] : new_indptr[row + 1]] = weight[begin : begin + length]
 
 
 @kernel(nogil=True)

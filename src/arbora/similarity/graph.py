@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from arbora._base.params import check_choice
+from arbora._base.threads import allowed_threads, share_out
 from arbora._base.types import Floats
 from arbora.similarity import _kernels as kernels
 from arbora.similarity._edges import GraphParts, read_graph_parts
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 Direction: TypeAlias = Literal["sum", "max", "mean"]
 DIRECTIONS = ("sum", "max", "mean")
+# entries from which the edges of a graph are shared out among threads, and in how many shares
+_SHARED_FROM_ENTRIES, _N_SHARES = 1_000_000, 4
 
 
 class GraphSimilarity(Similarity):
@@ -134,17 +137,27 @@ class GraphSimilarity(Similarity):
     def cross(self, tree: Tree) -> Floats:
         """Similarity that meets at each internal node. O(m)."""
         check_covers(self, tree)
-        cross: Floats = kernels.cross_of_graph(
-            self.csr.indptr,
-            self.csr.indices,
-            self.csr.data,
-            self.self_loops,
-            tree.parent,
-            tree.leaf_start,
-            tree.neighbor_lca,
-            tree.range_maxima,
-            tree.n_internal,
-        )
+        # as many shares as the graph asks for, whatever the number of threads: sums are the same to the last bit
+        n_shares = 1 if self.csr.nnz < _SHARED_FROM_ENTRIES else _N_SHARES
+        crosses = np.zeros((n_shares, tree.n_internal))
+        bounds = np.linspace(0, self.n_points, n_shares + 1).astype(np.int64)
+        arrays = tree.parent, tree.leaf_start, tree.neighbor_lca, tree.range_maxima
+
+        def add(first_share: int, last_share: int) -> None:
+            for share in range(first_share, last_share):
+                kernels.add_cross_of_rows(
+                    self.csr.indptr,
+                    self.csr.indices,
+                    self.csr.data,
+                    self.self_loops,
+                    *arrays,
+                    bounds[share],
+                    bounds[share + 1],
+                    crosses[share],
+                )
+
+        share_out(add, n_shares, allowed_threads())
+        cross: Floats = crosses.sum(axis=0) if n_shares > 1 else crosses[0]
         return cross
 
     def __repr__(self) -> str:
