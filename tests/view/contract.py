@@ -8,12 +8,14 @@ import json
 import numpy as np
 from trees import random_tree
 
+import arbora as ab
 from arbora import Tree
 from arbora.view._pack import unpack
 from arbora.view.content import Content
+from arbora.view.editing import editable
 from arbora.view.folding import folded_pack
-from arbora.view.page import whole_pack
-from arbora.view.session import Session
+from arbora.view.page import edit_parts, whole_pack
+from arbora.view.session import Session, editing_session
 
 HOSTILE = "</script><b>Straße ÉCOLE</b>"
 
@@ -140,6 +142,75 @@ def folded_fixture(name, content):
     nodes = unpack(packed)[1]["id"].tolist()
     asked = asked_of(Session(content), folded_questions(content, nodes))
     return {"name": f"{name}, folded", "pack": base64.b64encode(packed).decode(), "asked": asked}
+
+
+def edited_pages():
+    """Pages that edit: a tree, what is known of it, its similarity, and edits (or None: choose them by chance)."""
+    rng = np.random.default_rng(7)
+    n = 60
+    tree = random_tree(n, rng, max_branching=4)
+    about = {
+        "classes": {"color": np.array(["red", "green", None, HOSTILE], dtype=object)[rng.integers(0, 4, n)]},
+        "metadata": {"score": np.where(rng.random(n) < 0.2, np.nan, rng.lognormal(0, 3, n)),
+                     "note": [f"note number {k}" for k in range(n)]},
+        "texts": [" ".join(rng.choice(["apple", "pear", "plum"], 5)) for _ in range(n)],
+        "images": rng.integers(0, 256, (n, 2, 2)).astype(np.uint8),
+        "points": rng.normal(size=(n, 2)),
+    }  # fmt: skip
+    named = tree.replace(
+        name=[f"it's_{k}" for k in range(n)] + [f"T {k}" if k % 3 else "" for k in range(n, tree.n_nodes)],
+        height=np.maximum.accumulate(rng.random(tree.n_nodes)) * (np.arange(tree.n_nodes) >= n) * 1e-5,
+        support=rng.random(tree.n_nodes),
+        order=rng.permutation(n),
+    )
+    graph = ab.similarity.knn(rng.normal(size=(n, 3)), n_neighbors=5)
+    yield "everything, edited", named, about, graph
+    yield "bare, edited", random_tree(25, rng), {}, None
+    yield "dense, edited", random_tree(30, rng), {}, ab.similarity.cosine(rng.random((30, 4)))
+
+
+def random_edits(tree, rng, n_steps=12):
+    """Edits, some of them impossible, for a tree that they themselves change."""
+    actions = ["rename", "merge", "move", "split", "move", "merge", "undo", "redo", "remove"]
+    yield {"action": "state"}
+    for k in range(n_steps):
+        action, root = actions[k % len(actions)], tree().root
+        node, other = (int(v) for v in rng.integers(0, root + 1, 2))
+        inner = int(rng.integers(tree().n_leaves, root + 1))
+        yield {
+            "rename": {"action": action, "node": inner, "name": f" new {k} "},
+            "merge": {"action": action, "nodes": [node, other], "name": None},
+            "move": {"action": action, "node": node, "to": other},
+            "split": {"action": action, "node": inner},
+            "remove": {"action": action, "node": node},
+        }.get(action, {"action": action})
+
+
+def edited_fixture(name, tree, about, similarity):
+    """One page, edited step by step, with questions after each step."""
+    start = editable(tree, about, similarity)
+    session, rng = editing_session(start), np.random.default_rng(1)
+    packed = whole_pack(start.content, edit_parts(start))
+    steps = []
+    for details in random_edits(lambda: session.content.tree, rng):
+        try:
+            answer = {"facts": unpack(session.answer("edit", details))[0]}
+        except ValueError as error:
+            answer = {"error": str(error)}
+        asked = list(questions(session.content))
+        if session.content.tree.n_leaves < tree.n_leaves:
+            # Python reads the columns of what is left again, and numbers their categories so
+            asked = [one for one in asked if one[0] in ("path", "names", "labels")]
+        steps.append(
+            {"details": details, **answer, "asked": asked_of(session, [*asked, ("newick", [], "newick", {})])}
+        )
+    return {"name": name, "pack": base64.b64encode(packed).decode(), "steps": steps}
+
+
+def write_edits(path):
+    """Every page that edits, as JSON."""
+    path.write_text(json.dumps([edited_fixture(*page) for page in edited_pages()]), encoding="utf-8")
+    return path
 
 
 def write_fixture(path):

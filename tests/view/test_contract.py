@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from view.browser import chromium, explorer, needs_browser, open_page
-from view.contract import contents, questions, write_fixture
+from view.contract import contents, questions, write_edits, write_fixture
 
 from arbora.view._pack import unpack
 from arbora.view.page import write_page
@@ -21,9 +21,10 @@ needs_node = pytest.mark.skipif(NODE is None, reason="needs node on the PATH")
 
 
 @needs_node
-@pytest.mark.parametrize("name", ["contract", "parts"])
+@pytest.mark.parametrize("name", ["contract", "parts", "edits"])
 def test_the_page_answers_as_python_does_in_node(tmp_path, name):
-    fixture = write_fixture(tmp_path / "contract.json")
+    write = write_edits if name == "edits" else write_fixture
+    fixture = write(tmp_path / "contract.json")
     environment = {**os.environ, "ARBORA_CONTRACT": str(fixture)}
     command = [NODE, "--experimental-default-type=module", str(TESTS / f"{name}.test.js")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)

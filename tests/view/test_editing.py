@@ -9,9 +9,10 @@ from view.browser import chromium, explorer, needs_browser, open_page, severe_me
 
 import arbora as ab
 from arbora import Tree
+from arbora.reading import read_tree
 from arbora.view import explore
 from arbora.view._pack import unpack
-from arbora.view.editing import Editor
+from arbora.view.editing import Editor, edges_in_page
 
 NEWICK = "((owl:1,hen:1)birds:2,((cod:1,eel:1)fish:1,ant:2)rest:1);"
 
@@ -159,10 +160,26 @@ def test_only_a_page_that_was_allowed_to_can_edit():
 
 def test_what_cannot_go_together_is_refused():
     tree = Tree.from_newick(NEWICK)
-    with pytest.raises(ValueError, match="beside a second one"):
+    with pytest.raises(ValueError, match="compare is about the tree as it is"):
         explore(tree, open_browser=False, edit=True, compare=tree)
     with pytest.raises(ValueError, match="edit=True"):
         explore(tree, open_browser=False, similarity=ab.similarity.cosine(np.eye(5)))
+
+
+def drag(driver, node, to):
+    """Drag one node of the page onto another, with the mouse."""
+    from selenium.webdriver import ActionChains
+
+    spot = explorer(
+        driver,
+        "(() => { const v = e.stage.view, at = (n) => { v.locate(e.store.slot(n)); return [v.sx, v.sy]; };"
+        f"return [at({node}), at({to})]; }})()",
+    )
+    canvas = driver.find_element("css selector", "canvas.stage")
+    middle = (canvas.size["width"] / 2, canvas.size["height"] / 2)
+    start, end = ([round(p - m) for p, m in zip(place, middle, strict=True)] for place in spot)
+    actions = ActionChains(driver).move_to_element_with_offset(canvas, *start).click_and_hold()
+    actions.move_by_offset(5, 5).move_to_element_with_offset(canvas, *end).release().perform()
 
 
 @needs_browser
@@ -191,16 +208,7 @@ def test_the_page_renames_merges_moves_and_takes_back(tmp_path):
 
         # drag the selected subtree onto another node
         explorer(driver, f"await e.select({viewer.tree.find('ant')})")
-        spot = explorer(
-            driver,
-            "(() => { const v = e.stage.view, at = (n) => { v.locate(e.store.slot(n)); return [v.sx, v.sy]; };"
-            f"return [at({viewer.tree.find('ant')}), at({viewer.tree.find('birds')})]; }})()",
-        )
-        canvas = driver.find_element("css selector", "canvas.stage")
-        middle = (canvas.size["width"] / 2, canvas.size["height"] / 2)
-        start, end = ([round(p - m) for p, m in zip(place, middle, strict=True)] for place in spot)
-        actions = ActionChains(driver).move_to_element_with_offset(canvas, *start).click_and_hold()
-        actions.move_by_offset(5, 5).move_to_element_with_offset(canvas, *end).release().perform()
+        drag(driver, viewer.tree.find("ant"), viewer.tree.find("birds"))
         end_time = 100
         while groups(viewer.tree) == groups(tree) and end_time:
             end_time -= 1
@@ -231,3 +239,95 @@ def test_a_page_without_permission_has_no_tools_to_edit(tmp_path):
         open_page(driver, Tree.from_newick(NEWICK).to_html(tmp_path / "t.html").as_uri())
         explorer(driver, "await e.select(6)")
         assert driver.execute_script("return document.querySelectorAll('[data-edit]').length") == 0
+
+
+READY = "document.querySelector('.arbora')?.dataset.ready === 'yes'"
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_page_without_a_server_edits_and_downloads_what_is_read_back(tmp_path):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    tree = Tree.from_newick(NEWICK)
+    features = np.random.default_rng(0).normal(size=(5, 3))
+    page = tree.to_html(tmp_path / "t.html", edit=True, features=features, view="dendrogram")
+    expected = tree.rename({"fish": "sea"}).move("ant", "birds")
+    with chromium() as driver:
+        open_page(driver, page.as_uri())
+        explorer(driver, f"await e.select({tree.find('fish')})")
+        driver.find_element("css selector", ".card [data-edit=rename]").click()
+        ActionChains(driver).send_keys("sea", Keys.ENTER).perform()
+        wait_for(driver, "document.querySelector('.card-title')?.textContent === 'sea'")
+        wait_for(driver, READY)
+        explorer(driver, f"await e.select({tree.find('ant')})")
+        drag(driver, tree.find("ant"), tree.find("birds"))
+        wait_for(driver, "document.querySelector('.cost')?.textContent.includes('last edit')")
+        wait_for(driver, READY)
+        cost = explorer(driver, "(await e.source.edit({action: 'state'})).cost")
+        assert cost == pytest.approx(ab.metrics.dasgupta_cost(expected, ab.similarity.knn(features)))
+        for key in ("undo", "redo"):
+            driver.find_element("css selector", f"[data-edit={key}]").click()
+            other = "redo" if key == "undo" else "undo"
+            wait_for(driver, f"document.querySelector('[data-edit={other}]')?.disabled === false")
+            wait_for(driver, READY)
+        # what would be downloaded
+        driver.execute_script(
+            "HTMLAnchorElement.prototype.click = function () {"
+            " window.saved = [this.download, window.blob]; };"
+            "const make = URL.createObjectURL.bind(URL);"
+            "URL.createObjectURL = (blob) => { window.blob = blob; return make(blob); };"
+        )
+        driver.find_element("css selector", "[data-edit=download]").click()
+        wait_for(driver, "window.saved !== undefined")
+        name, text = driver.execute_async_script(
+            "const done = arguments[0]; window.saved[1].text().then((text) => done([window.saved[0], text]));"
+        )
+        (tmp_path / name).write_text(text)
+        assert severe_messages(driver) == []
+    saved = read_tree(tmp_path / name)
+    assert saved.same_topology(expected)
+    assert groups(saved) == groups(expected)
+    assert saved.find("sea") >= 0
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_page_without_the_data_says_that_costs_are_not_known(tmp_path):
+    with chromium() as driver:
+        open_page(driver, Tree.from_newick(NEWICK).to_html(tmp_path / "t.html", edit=True).as_uri())
+        explorer(driver, "await e.select(6)")
+        assert "not known" in driver.find_element("css selector", ".cost-note").text
+        driver.find_element("css selector", ".card [data-edit=remove]").click()
+        wait_for(driver, "document.querySelector('[data-edit=undo]')?.disabled === false")
+        assert explorer(driver, "e.facts.nLeaves") == 3
+
+
+def test_pages_that_cannot_be_edited_are_refused(tmp_path):
+    tree = Tree.from_newick(NEWICK)
+    for wrong, match in (
+        ({"edit": True, "max_leaves": 3}, "upper part"),
+        ({"edit": True, "compare": tree}, "compare is about"),
+        ({"similarity": ab.similarity.cosine(np.eye(5))}, "edit=True"),
+        ({"edit": True, "similarity": ab.similarity.cosine(np.eye(4))}, "4 points, but the tree has 5"),
+        ({"edit": "yes"}, "edit must be True or False"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=match):
+            tree.to_html(tmp_path / "t.html", **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_similarity_of_all_pairs_is_too_large_for_a_page_of_many_leaves():
+    graph, note = edges_in_page(ab.similarity.knn(np.random.default_rng(0).normal(size=(600, 3))))
+    assert note is None
+    assert len(graph["edgeWeight"]) > 600
+    arrays, note = edges_in_page(ab.similarity.cosine(np.random.default_rng(0).normal(size=(600, 3))))
+    assert arrays == {}
+    assert "600 leaves" in note
+
+
+def test_leaves_without_names_keep_their_numbers_when_others_go():
+    editor = Editor(Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4))
+    editor.apply({"action": "remove", "node": 0})
+    assert [editor.tree.label(leaf) for leaf in range(3)] == ["1", "2", "3"]

@@ -77,7 +77,9 @@ def show(
     edit: Annotated[
         bool,
         typer.Option(
-            "--edit", metavar="", help="Let the page rename, merge and move nodes, and save them to TREE."
+            "--edit",
+            metavar="",
+            help="Let the page change the tree, and save it to TREE (with --html: as a download).",
         ),
     ] = False,
     *,

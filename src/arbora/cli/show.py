@@ -36,10 +36,8 @@ class ShowTask:
 def run_show(task: ShowTask, reading: Reading, console: Console) -> None:
     """Serve the page until interrupted, or write it."""
     check_writable(task.html)
-    if task.edit and (task.html is not None or task.tree == "-"):
-        raise WrongOption(
-            "--edit saves edits to the tree's file: it goes neither with --html nor with standard input."
-        )
+    if task.edit and task.html is None and task.tree == "-":
+        raise WrongOption("--edit saves edits to the tree's file: standard input has none. Use --html too.")
     check_option("--view", task.view, VIEWS)
     tree = read_tree_file(task.tree, reading)
     data = None
@@ -51,7 +49,7 @@ def run_show(task: ShowTask, reading: Reading, console: Console) -> None:
         content["compare"] = read_tree(task.compare).matched_to(tree)
     content["title"] = f"{Path(task.tree).name}: {tree.n_leaves:,} leaves"
     if task.html is not None:
-        write_page(tree, task.html, console, view=task.view, **content)
+        write_page(tree, task.html, console, view=task.view, edit=task.edit, **content)
         console.say(f"wrote {task.html}")
         console.result({"tree": tree_facts(tree), "written": [str(task.html)]})
         return

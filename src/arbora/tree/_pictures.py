@@ -117,6 +117,8 @@ class TreePictures(TreeArrays):
         compare: Tree | None = None,
         report: Mapping[str, Any] | None = None,
         title: str | None = None,
+        edit: bool = False,
+        similarity: Any = None,
     ) -> Path:
         """Write the explorer as one self-contained page; see `arbora.view.explore` for every parameter.
 
@@ -131,6 +133,6 @@ class TreePictures(TreeArrays):
         written: Path = import_module("arbora.view").to_html(
             self, path, view=view, max_leaves=max_leaves, names=names, classes=classes, metadata=metadata,
             colors=colors, texts=texts, images=images, features=features, feature_names=feature_names, points=points,
-            compare=compare, report=report, title=title,
+            compare=compare, report=report, title=title, edit=edit, similarity=similarity,
         )  # fmt: skip
         return written

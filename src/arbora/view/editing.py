@@ -7,16 +7,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from arbora._base.files import write_whole
 from arbora._base.types import Ints, PathLike
 from arbora.metrics import dasgupta_cost
 from arbora.similarity import Similarity
 from arbora.tree import Tree
+from arbora.view.columns import compact
+from arbora.view.content import Content
 
 _NEWICK = (".nwk", ".newick", ".tree", ".tre")
 _MOST_STEPS = 200
 _LONGEST_NAME = 300
+# Leaves up to which a page holds the similarity of every pair.
+_MOST_COMPARED = 500
+NO_COST = "What edits cost is not known here: that takes the data (features) or their similarity."
 
 
 class State(NamedTuple):
@@ -107,6 +114,7 @@ class Editor:
             "cost": self._cost(self._now),
             "costBefore": self._cost(self._past[-1] if self._past else self._first),
             "costFirst": self._cost(self._first),
+            "costNote": NO_COST if self.similarity is None else None,
         }
 
     # ---- actions -----------------------------------------------------------------------------------------
@@ -142,9 +150,12 @@ class Editor:
         return self._node_over(leaves)
 
     def _remove(self, details: Mapping[str, Any]) -> int:
-        node = self._node(details, "node")
-        gone = self.tree.leaves(node)
-        self._become(self.tree.remove([node]), np.delete(self.kept, gone))
+        node, tree = self._node(details, "node"), self.tree
+        gone = tree.leaves(node)
+        inner = [""] * tree.n_internal if tree.name is None else tree.name[tree.n_leaves :].tolist()
+        # leaves are numbered again: those without a name keep their number as one
+        labeled = tree.replace(name=[*(tree.label(leaf) for leaf in range(tree.n_leaves)), *inner])
+        self._become(labeled.remove([node]), np.delete(self.kept, gone))
         return self.tree.root
 
     def _undo(self, details: Mapping[str, Any]) -> None:
@@ -200,6 +211,69 @@ class Editor:
             similarity = self.similarity if is_whole else self.similarity.subset(state.kept)
             self._costs[id(tree)] = float(dasgupta_cost(tree, similarity))
         return self._costs[id(tree)]
+
+
+class Editable(NamedTuple):
+    """What an editor begins with: the tree with all names, what is known about its leaves, and a similarity."""
+
+    tree: Tree
+    about: dict[str, Any]
+    content: Content
+    similarity: Similarity | None
+
+
+def editable(tree: Tree, about: dict[str, Any], similarity: Similarity | None) -> Editable:
+    """Content of a page that edits: names belong to the tree, and what is read again after every edit is a list.
+
+    The similarity is by default the neighbor graph of the features.
+    """
+    for argument in ("compare", "report"):
+        if about.get(argument) is not None:
+            raise ValueError(
+                f"{argument} is about the tree as it is, which edits change. Leave out {argument} or edit."
+            )
+    about = dict(about)
+    for argument in ("names", "texts", "feature_names"):
+        if about.get(argument) is not None:
+            about[argument] = list(about[argument])
+    content = Content(tree, **about)
+    if content.names is not None:
+        inner = [""] * tree.n_internal if tree.name is None else list(tree.name[tree.n_leaves :])
+        tree, about["names"] = tree.replace(name=[*content.names, *inner]), None
+        content = Content(tree, **about)
+    if similarity is None and content.features is not None and tree.n_leaves > 2:
+        from arbora.similarity import knn
+
+        similarity = knn(content.features)
+    if similarity is not None and similarity.n_points != tree.n_leaves:
+        raise ValueError(
+            f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."
+        )
+    return Editable(tree, about, content, similarity)
+
+
+def edges_in_page(similarity: Similarity | None) -> tuple[dict[str, NDArray[Any]], str | None]:
+    """Every pair that has a similarity, for a page that computes costs itself, or the reason why it cannot."""
+    if similarity is None:
+        return {}, NO_COST
+    n = similarity.n_points
+    if similarity.csr is not None:
+        pairs = sp.triu(similarity.csr, k=1, format="coo")
+        first, second, weight = pairs.row, pairs.col, pairs.data
+    elif n <= _MOST_COMPARED:
+        first, second = np.triu_indices(n, k=1)
+        weight = similarity.pairs(first, second)
+    else:
+        return {}, (
+            f"What edits cost is not known here: the similarity compares all pairs of {n:,} leaves, too many for a "
+            "page. A graph of neighbors fits, and so does the page of arbora show --edit."
+        )
+    loops = np.flatnonzero(similarity.self_loops)
+    return {
+        "edgeFrom": np.concatenate([first, loops]).astype(np.int32),
+        "edgeTo": np.concatenate([second, loops]).astype(np.int32),
+        "edgeWeight": compact(np.concatenate([weight, similarity.self_loops[loops]]).astype(np.float64)),
+    }, None
 
 
 def _checked_path(path: PathLike) -> Path:

@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.files import write_whole
-from arbora._base.params import check_choice, check_whole
+from arbora._base.params import check_choice, check_switch, check_whole
 from arbora._base.types import PathLike
+from arbora.similarity import Similarity
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view._pack import pack
 from arbora.view.bundle import asset, script
 from arbora.view.content import Columns, Content
+from arbora.view.editing import Editable, edges_in_page, editable
 from arbora.view.folding import MOST_GROUPS, folded_pack
 from arbora.view.inputs import snippet
 from arbora.view.session import quantised_points
@@ -28,6 +30,7 @@ from arbora.view.tangle import tangle_parts
 
 MOST_LEAVES_IN_PAGE = 50_000
 View = Literal["circular", "dendrogram", "icicle", "treemap", "disk"]
+Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 VIEWS: tuple[View, ...] = ("circular", "dendrogram", "icicle", "treemap", "disk")
 
 _PAGE = """<!doctype html>
@@ -65,6 +68,8 @@ def to_html(
     compare: Tree | None = None,
     report: Mapping[str, Any] | None = None,
     title: str | None = None,
+    edit: bool = False,
+    similarity: Similarity | None = None,
 ) -> Path:
     """Write the explorer as one self-contained HTML file.
 
@@ -81,6 +86,12 @@ def to_html(
         leaves, with their counts, columns, top words and exemplars.
     names, classes, metadata, colors, texts, images, features, feature_names, points, compare, report, title
         What is known about the leaves; see `explore`.
+    edit : bool
+        Let the page rename, merge, move, split and remove nodes, with undo and redo. Edits stay in the page until it
+        downloads the tree as Newick, which `Tree.load` reads.
+    similarity : Similarity, optional
+        With `edit`: shows what each edit costs. By default the neighbor graph of `features`, where they are given.
+        The page holds every pair that has a similarity: a graph, or up to 500 leaves.
 
     Returns
     -------
@@ -97,17 +108,31 @@ def to_html(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    shown = Content(
-        tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
-        features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
-    )  # fmt: skip
-    return write_page(shown, path, view, max_leaves=max_leaves)
+    about: dict[str, Any] = {
+        "names": names, "classes": classes, "metadata": metadata, "colors": colors, "texts": texts, "images": images,
+        "features": features, "feature_names": feature_names, "points": points, "compare": compare,
+        "report": report, "title": title,
+    }  # fmt: skip
+    check_switch(edit, "edit")
+    if not edit:
+        if similarity is not None:
+            raise ValueError("similarity shows what edits cost: pass edit=True too.")
+        return write_page(Content(tree, **about), path, view, max_leaves=max_leaves)
+    if max_leaves is not None:
+        raise ValueError("The upper part of a tree cannot be edited. Leave out max_leaves or edit.")
+    start = editable(tree, about, similarity)
+    return write_page(start.content, path, view, edits=edit_parts(start))
 
 
 def write_page(
-    content: Content, path: PathLike, view: View = "circular", *, max_leaves: int | None = None
+    content: Content,
+    path: PathLike,
+    view: View = "circular",
+    *,
+    max_leaves: int | None = None,
+    edits: Parts | None = None,
 ) -> Path:
-    """Write the page of content that is already checked."""
+    """Write the page of content that is already checked; `edits` (see `edit_parts`) lets it change the tree."""
     n_leaves = content.tree.n_leaves
     if max_leaves is not None:
         max_leaves = check_whole(max_leaves, "max_leaves", least=2, most=MOST_GROUPS)
@@ -117,14 +142,20 @@ def write_page(
             "Use to_html(..., max_leaves=2000) for the upper part of the tree, or tree.explore() for all of it."
         )
     path = Path(path)
-    write_whole(path, whole_page(content, view, max_leaves=max_leaves).encode("utf-8"))
+    write_whole(path, whole_page(content, view, max_leaves=max_leaves, edits=edits).encode("utf-8"))
     return path
 
 
-def whole_page(content: Content, view: View = "circular", *, max_leaves: int | None = None) -> str:
+def whole_page(
+    content: Content, view: View = "circular", *, max_leaves: int | None = None, edits: Parts | None = None
+) -> str:
     """HTML with everything inside."""
     folds = max_leaves is not None and content.tree.n_leaves > max_leaves
-    packed = folded_pack(content, max_leaves) if folds and max_leaves is not None else whole_pack(content)
+    packed = (
+        folded_pack(content, max_leaves)
+        if folds and max_leaves is not None
+        else whole_pack(content, edits or ({}, {}))
+    )
     data = base64.b64encode(zlib.compress(packed, 6)).decode("ascii")
     block = f'<script type="text/plain" id="arbora-data">{data}</script>\n'
     return _filled(content.title, block, checked_view(view), in_page=True)
@@ -179,8 +210,16 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def whole_pack(content: Content) -> bytes:
-    """Everything about a tree, for a page that answers its own questions."""
+def edit_parts(start: Editable) -> Parts:
+    """What a page needs besides to change its tree and to say what that costs."""
+    arrays, note = edges_in_page(start.similarity)
+    if start.tree.order is not None:
+        arrays["order"] = start.tree.order.astype(np.int32)
+    return {"editable": True, "costNote": note}, arrays
+
+
+def whole_pack(content: Content, more: Parts = ({}, {})) -> bytes:
+    """Everything about a tree, and more facts and arrays, for a page that answers its own questions."""
     tree = content.tree
     nodes, opened = kernels.unfold(
         tree.root, 0, tree.n_nodes + 1, tree.n_leaves, tree.sizes, tree.child_offsets, tree.child_index
@@ -217,7 +256,7 @@ def whole_pack(content: Content) -> bytes:
     if content.compare is not None:
         facts["tangle"], lines = tangle_parts(content, limit=2 * MOST_LEAVES_IN_PAGE)
         arrays |= {f"tangle.{name}": values for name, values in lines.items()}
-    return pack(facts, arrays)
+    return pack(facts | more[0], arrays | more[1])
 
 
 def _name_facts(content: Content) -> dict[str, Any]:

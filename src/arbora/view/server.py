@@ -18,10 +18,10 @@ from arbora._base.params import check_switch, check_whole
 from arbora._base.types import PathLike
 from arbora.similarity import Similarity
 from arbora.tree import Tree
-from arbora.view.content import Columns, Content, of_leaves
-from arbora.view.editing import Editor
+from arbora.view.content import Columns, Content
+from arbora.view.editing import editable
 from arbora.view.page import View, checked_view
-from arbora.view.session import Session
+from arbora.view.session import Session, editing_session
 from arbora.view.web import HOST, build_app, impatient_protocol
 
 if TYPE_CHECKING:
@@ -219,22 +219,7 @@ def _session(
         if similarity is not None:
             raise ValueError("similarity shows what edits cost: pass edit=True too.")
         return Session(Content(tree, **about))
-    if about["compare"] is not None:
-        raise ValueError("A tree cannot be edited beside a second one. Leave out compare or edit.")
-    for argument in ("names", "texts", "feature_names"):
-        # read again after every edit
-        about[argument] = None if about[argument] is None else list(about[argument])
-    content = Content(tree, **about)
-    if content.names is not None:
-        inner = [""] * tree.n_internal if tree.name is None else list(tree.name[tree.n_leaves :])
-        tree, about["names"] = tree.replace(name=[*content.names, *inner]), None
-        content = Content(tree, **about)
-    if similarity is None and content.features is not None and tree.n_leaves > 2:
-        from arbora.similarity import knn
-
-        similarity = knn(content.features)
-    editor = Editor(tree, similarity, None if edit is True else edit)
-    return Session(content, editor, lambda: Content(editor.tree, **of_leaves(about, editor.kept)))
+    return editing_session(editable(tree, about, similarity), None if edit is True else edit)
 
 
 def _in_notebook() -> bool:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.types import PathLike
 from arbora.view import scores
 from arbora.view._pack import pack
-from arbora.view.content import Content
-from arbora.view.editing import Editor
+from arbora.view.content import Content, of_leaves
+from arbora.view.editing import Editable, Editor
 from arbora.view.inputs import snippet
 from arbora.view.layout import largest_nodes
 from arbora.view.search import Finder
@@ -220,6 +221,12 @@ class Session:
         if not all(type(node) is int and 0 <= node <= root for node in nodes):
             raise ValueError("nodes must hold node numbers of this tree.")
         return np.array(nodes, dtype=np.int64)
+
+
+def editing_session(start: Editable, path: PathLike | None = None) -> Session:
+    """Answers for a page that changes its tree, and may save it to `path`."""
+    editor = Editor(start.tree, start.similarity, path)
+    return Session(start.content, editor, lambda: Content(editor.tree, **of_leaves(start.about, editor.kept)))
 
 
 def card_facts(content: Content, node: int) -> tuple[dict[str, Any], list[int]]:

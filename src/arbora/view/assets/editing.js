@@ -1,4 +1,4 @@
-// Changing the tree: rename, merge, move, split, remove, undo, redo, save. Only where Python allows it (explore(edit=...)).
+// Changing the tree: rename, merge, move, split, remove, undo, redo, save. Only where the page was made for it (edit=...).
 import { el, replaceChildren } from "./dom.js";
 import { saveBlob } from "./files.js";
 import { short } from "./format.js";
@@ -15,6 +15,9 @@ export class Editing {
   async open() {
     this.state = await this.app.source.edit({ action: "state" });
     this.showBar();
+    // edits that only this page holds are lost with it
+    const warn = (event) => { if (this.state.changed && this.app.source.complete) event.preventDefault(); };
+    window.addEventListener("beforeunload", warn, { signal: this.app.closing.signal });
   }
 
   // ---- what can be done -------------------------------------------------------------------------------
@@ -32,8 +35,8 @@ export class Editing {
   }
 
   costText() {
-    const { cost, costBefore, costFirst } = this.state;
-    if (cost === null) return null;
+    const { cost, costBefore, costFirst, costNote } = this.state;
+    if (cost === null) return costNote ? el("span", { class: "note cost-note" }, costNote) : null;
     const change = (from) => `${cost >= from ? "+" : "−"}${short(Math.abs(((cost - from) / Math.max(Math.abs(from), 1e-300)) * 100))} %`;
     const steps = cost === costFirst && cost === costBefore ? "" : ` (last edit ${change(costBefore)}, all edits ${change(costFirst)})`;
     return el("span", { class: "cost", title: "Dasgupta's cost; lower is better" }, `Cost ${short(cost, 5)}${steps}`);
@@ -108,5 +111,7 @@ export class Editing {
   async download() {
     const text = await this.app.source.newick();
     saveBlob(new Blob([`${text}\n`], { type: "text/plain" }), "tree.nwk");
+    this.state = await this.app.source.edit({ action: "state" });
+    this.showBar("tree.nwk holds the tree as it is now.");
   }
 }

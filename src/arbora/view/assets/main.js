@@ -1,6 +1,7 @@
 // Starts the explorer in a page of its own: data in the page, or asked for from the local server.
 import { Explorer } from "./app.js";
 import { LocalSource } from "./source_local.js";
+import { EditableSource } from "./source_editable.js";
 import { FoldedSource } from "./source_folded.js";
 import { RemoteSource, askOverHttp } from "./source_remote.js";
 import { inflateText, unpack } from "./pack.js";
@@ -19,7 +20,8 @@ async function showExplorer(root, source, select) {
 }
 
 function sourceOf(whole) {
-  return whole.facts.folded ? new FoldedSource(whole) : new LocalSource(whole);
+  if (whole.facts.folded) return new FoldedSource(whole);
+  return whole.facts.editable ? new EditableSource(whole) : new LocalSource(whole);
 }
 
 async function startPage() {

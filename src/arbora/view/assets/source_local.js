@@ -10,14 +10,20 @@ const EXEMPLARS_ON_CARD = 12;
 const HISTOGRAM_BINS = 24;
 
 export class LocalSource {
-  constructor({ facts, arrays }) {
+  constructor(whole) {
+    this.complete = true;
+    this.hold(whole);
+  }
+
+  // Answer from these facts and arrays from now on.
+  hold({ facts, arrays }) {
     this.facts = facts;
     this.arrays = arrays;
-    this.complete = true;
     const slots = new Int32Array(facts.nNodes).fill(-1);
     arrays.id.forEach((node, k) => (slots[node] = k));
     this.slots = slots;
     this.parents = this.readParents();
+    this.gained = null;
     this.titles = new Map();
     this.finder = new Finder({ facts, arrays }, (node) => this.nameOf(node), (node) => this.sizeOf(node));
   }
