@@ -226,12 +226,11 @@ def test_candidates_are_priced_like_all_parents(objective, seed, n, k):
     leaf_parent, parent = expected.sample_parents(model, rng)
     terms = expected.tree_terms(graph, leaf_parent, parent, objective)
     mover = expected._leaf_mover(graph, leaf_parent, k, objective, 1)
-    code = expected.OBJECTIVES[objective]
-    costs = _move_kernels.move_costs(0, n, code, terms, mover, True)
+    costs = _move_kernels.move_costs(0, n, terms, mover, True)
     candidate = np.zeros((n, k), dtype=bool)
     for leaf in range(n):
         near = np.empty(k)
-        _move_kernels.sum_below(mover, leaf, parent, near)
+        _move_kernels.sum_below(mover.ptr, mover.col, mover.val, leaf, parent, near)
         candidate[leaf] = near > 0
     candidate[:, -1] = True
     if objective == "dasgupta":
@@ -240,7 +239,7 @@ def test_candidates_are_priced_like_all_parents(objective, seed, n, k):
     lowest = np.where(candidate, costs, np.inf).min(axis=1, keepdims=True)
     wanted = np.where(candidate, A - step[:, None] * (costs - lowest), -1e6)
     counts, columns, values = _row_kernels.descend_sampled_rows(
-        0, n, code, terms, mover, model.A.indptr, model.A.indices, model.A.data, step
+        0, n, terms, mover, model.A.indptr, model.A.indices, model.A.data, step
     )
     got = np.zeros((n, k))
     got[np.repeat(np.arange(n), counts), columns] = values

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import kernel
+from arbora._base.jit import inner, kernel
 
 
-@kernel(nogil=True)
+@inner
 def simplex_threshold(row, n_entries, scratch):
     """Threshold t with ``sum(max(row[:n_entries] - t, 0)) == 1`` (Michelot's algorithm).
 
@@ -40,6 +40,18 @@ def simplex_threshold(row, n_entries, scratch):
         threshold = (total - 1.0) / count
 
 
+@inner
+def with_room_for(array, n_used, n_more):
+    """The array, or a copy twice as long where fewer than `n_more` entries are left after the used ones."""
+    if n_used + n_more <= array.shape[0]:
+        return array
+    longer = np.empty(2 * array.shape[0] + n_more, dtype=array.dtype)
+    # entry by entry: joining arrays takes longer to compile than the kernel
+    for k in range(n_used):
+        longer[k] = array[k]
+    return longer
+
+
 @kernel(nogil=True)
 def project_rows(matrix, first):
     """Project every row's entries from column ``first[row]`` on to the simplex, in place; zeros before.
@@ -50,11 +62,13 @@ def project_rows(matrix, first):
     row = np.empty(n_columns, dtype=matrix.dtype)
     scratch = np.empty(n_columns, dtype=matrix.dtype)
     for i in range(n_rows):
-        matrix[i, : first[i]] = 0.0
+        for k in range(first[i]):
+            matrix[i, k] = 0.0
         n_entries = n_columns - first[i]
         if n_entries == 0:
             continue
-        row[:n_entries] = matrix[i, first[i] :]
+        for k in range(n_entries):
+            row[k] = matrix[i, first[i] + k]
         threshold = simplex_threshold(row, n_entries, scratch)
         for k in range(n_entries):
             value = row[k] - threshold
@@ -88,9 +102,8 @@ def neighbor_sums(start, stop, graph_ptr, graph_col, graph_val, ptr, col, val, n
                     touched[n_touched] = k
                     n_touched += 1
                 gathered[k] += weight * val[e]
-        if used + n_touched > columns.shape[0]:
-            columns = np.concatenate((columns, np.empty(columns.shape[0] + n_touched, dtype=np.int32)))
-            values = np.concatenate((values, np.empty(values.shape[0] + n_touched, dtype=val.dtype)))
+        columns = with_room_for(columns, used, n_touched)
+        values = with_room_for(values, used, n_touched)
         for t in range(n_touched):
             k = touched[t]
             columns[used + t] = k
@@ -112,7 +125,7 @@ def add_outer_products(ptr, col, val, other_ptr, other_col, other_val, out):
                 row[other_col[f]] += val[e] * other_val[f]
 
 
-@kernel(nogil=True)
+@inner
 def leaf_gradient_row(
     i, sum_ptr, sum_col, sum_val, kernel, at_ptr, at_col, at_val, self_kernel, self_scale, terms, scales, out
 ):
@@ -120,7 +133,8 @@ def leaf_gradient_row(
 
     ``sum_k R[i, k] kernel[k] + self_scale[i] sum_k A[i, k] self_kernel[k] + sum_t scales[t, i] terms[t]``.
     """
-    out[:] = 0.0
+    for k in range(out.shape[0]):
+        out[k] = 0.0
     for t in range(terms.shape[0]):
         scale = scales[t, i]
         if scale != 0.0:
@@ -161,9 +175,8 @@ def descend_leaf_rows(start, stop, gradient, ptr, col, val, step):
         for e in range(ptr[i], ptr[i + 1]):
             row[col[e]] += val[e]
         threshold = simplex_threshold(row, n_internal, scratch)
-        if used + n_internal > columns.shape[0]:
-            columns = np.concatenate((columns, np.empty(columns.shape[0] + n_internal, dtype=np.int32)))
-            values = np.concatenate((values, np.empty(values.shape[0] + n_internal, dtype=val.dtype)))
+        columns = with_room_for(columns, used, n_internal)
+        values = with_room_for(values, used, n_internal)
         first = used
         for k in range(n_internal):
             if row[k] > threshold:

@@ -1,7 +1,8 @@
 """What a tree would cost with one node under another parent, for all parents at once.
 
 These are the conditional costs that make the gradient of the *expected* objective: see `expected.py`. Here they are
-dense, one row of costs per node; `_row_kernels.py` has those of few candidates, for sparse rows.
+dense, one row of costs per node; `_row_kernels.py` has those of few candidates, for sparse rows. Both are compiled for
+one objective at a time: q is None for Dasgupta's cost, which has none.
 """
 
 from __future__ import annotations
@@ -10,11 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import kernel
+from arbora._base.jit import inner, kernel
 from arbora.probabilistic._tree_kernels import mark_path, xlogy_ratio
-
-DASGUPTA = 0
-TSD = 1
 
 
 class TreeTerms(NamedTuple):
@@ -26,7 +24,7 @@ class TreeTerms(NamedTuple):
     parent: np.ndarray
     below: np.ndarray
     p: np.ndarray
-    q: np.ndarray
+    q: np.ndarray | None
     path: np.ndarray
 
 
@@ -44,21 +42,22 @@ class Mover(NamedTuple):
 
 
 @kernel(nogil=True)
-def sum_below(mover, i, parent, below):
+def sum_below(ptr, col, val, i, parent, below):
     """Weight of the neighbors of i below every internal node, into `below`; returns the total."""
-    below[:] = 0.0
+    for node in range(parent.shape[0]):
+        below[node] = 0.0
     total = 0.0
-    for e in range(mover.ptr[i], mover.ptr[i + 1]):
-        below[mover.col[e]] += mover.val[e]
-        total += mover.val[e]
+    for e in range(ptr[i], ptr[i + 1]):
+        below[col[e]] += val[e]
+        total += val[e]
     for node in range(parent.shape[0] - 1):
         below[parent[node]] += below[node]
     return total
 
 
-@kernel(nogil=True)
-def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
-    """Dasgupta cost, up to a constant, with node i under each parent from ``mover.first[i]`` on.
+@inner
+def dasgupta_costs(parent, below, path, current, size, loop, first, near, total, kept, on_path, out):
+    """Dasgupta cost, up to a constant, with node i under each parent from `first` on.
 
     Under k, the s leaves of i count at every ancestor of k, where other pairs meet with weight ``path[k]``;
     and each neighbor meets i at lca(k, neighbor's parent), which has ``below`` leaves. Both sums still see
@@ -66,10 +65,8 @@ def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
     the same node for the old and the new parent, with weight ``kept[k]``. All follow from the root down in
     O(1): below k, neighbors come to meet i at k; off the old path, those below k no longer meet it there.
     """
-    parent, below = tree.parent, tree.below
     root = parent.shape[0] - 1
-    size, loop = mover.size[i], mover.loop[i]
-    node = mover.current[i]
+    node = current
     under = 0.0
     while True:
         kept[node] = total - under
@@ -78,18 +75,18 @@ def dasgupta_costs(tree, mover, i, near, total, kept, on_path, out):
             break
         node = parent[node]
     out[root] = total * below[root]
-    for k in range(root - 1, mover.first[i] - 1, -1):
+    for k in range(root - 1, first - 1, -1):
         above = parent[k]
         out[k] = out[above] + near[k] * (below[k] - below[above])
         if not on_path[k]:
             kept[k] = kept[above] - near[k] if on_path[above] else kept[above]
-    for k in range(mover.first[i], root + 1):
-        out[k] = 2.0 * out[k] + size * (tree.path[k] - 2.0 * kept[k]) + loop * below[k]
+    for k in range(first, root + 1):
+        out[k] = 2.0 * out[k] + size * (path[k] - 2.0 * kept[k]) + loop * below[k]
     if loop != 0.0:
-        take_loop_back(parent, mover.current[i], loop, out)
+        take_loop_back(parent, current, loop, out)
 
 
-@kernel(nogil=True)
+@inner
 def take_loop_back(parent, current, loop, out):
     """The same correction for a self-loop, which meets at the parent itself.
 
@@ -110,21 +107,17 @@ def take_loop_back(parent, current, loop, out):
             out[k] -= loop
 
 
-@kernel(nogil=True)
-def tsd_costs(tree, mover, i, near, everywhere, p, q, mass, gain, out):
-    """Minus the tree sampling divergence, up to a constant, with node i under each parent.
+@inner
+def tsd_costs(parent, size, loop, own, first, near, everywhere, p, q, mass, gain, out):
+    """Minus the tree sampling divergence, up to a constant, with a node that was taken out under each parent.
 
-    First i is taken out of its path to the root (p, q, mass are scratch copies of the tree's arrays). Under k
-    it then meets, at an ancestor z of k, all that is below z but not below z's child towards k; ``gain`` adds
+    Under k it meets, at an ancestor z of k, all that is below z but not below z's child towards k; ``gain`` adds
     up what that changes from the root down. Unless `everywhere`, parents with no neighbor of i below them
     are left out (infinite cost): each is worse than its own parent, and logarithms are what this costs.
     """
-    parent = tree.parent
     root = parent.shape[0] - 1
-    size, loop, own = mover.size[i], mover.loop[i], mover.own[i]
-    take_out(tree, mover, i, near, p, q, mass)
     gain[root] = 0.0
-    for k in range(root, mover.first[i] - 1, -1):
+    for k in range(root, first - 1, -1):
         if not everywhere and near[k] <= 0.0 and k != root:
             out[k] = np.inf
             continue
@@ -136,18 +129,14 @@ def tsd_costs(tree, mover, i, near, everywhere, p, q, mass, gain, out):
             gain[k] -= xlogy_ratio(p[above], q[above])
         here = xlogy_ratio(p[k] + 2.0 * near[k] + loop, q[k] + 2.0 * size * mass[k] + own)
         out[k] = -(gain[k] + here - xlogy_ratio(p[k], q[k]))
-    put_back(tree, mover.current[i], p, q, mass)
 
 
-@kernel(nogil=True)
-def take_out(tree, mover, i, near, p, q, mass):
-    """Subtract what node i adds to p, q and mass along its path to the root."""
-    parent = tree.parent
+@inner
+def take_out(parent, node, size, loop, own, near, p, q, mass):
+    """Subtract what a node with this parent adds to p, q and mass along its path to the root."""
     root = parent.shape[0] - 1
-    size = mover.size[i]
-    node = mover.current[i]
-    p[node] -= mover.loop[i]
-    q[node] -= mover.own[i]
+    p[node] -= loop
+    q[node] -= own
     near_under, mass_under = 0.0, 0.0
     while True:
         mass[node] -= size
@@ -159,33 +148,50 @@ def take_out(tree, mover, i, near, p, q, mass):
         node = parent[node]
 
 
-@kernel(nogil=True)
-def put_back(tree, node, p, q, mass):
+@inner
+def put_back(parent, node, p, q, mass, old_p, old_q, old_mass):
     """Undo `take_out` exactly, by copying."""
-    root = tree.parent.shape[0] - 1
+    root = parent.shape[0] - 1
     while True:
-        p[node], q[node], mass[node] = tree.p[node], tree.q[node], tree.below[node]
+        p[node], q[node], mass[node] = old_p[node], old_q[node], old_mass[node]
         if node == root:
             return
-        node = tree.parent[node]
+        node = parent[node]
+
+
+def move_costs(start, stop, tree, mover, everywhere):
+    """Costs of all parents for the nodes ``start..stop``, dense; 0 before ``mover.first``."""
+    return fill_move_costs(start, stop, *tree, *mover, everywhere)
 
 
 @kernel(nogil=True)
-def move_costs(start, stop, objective, tree, mover, everywhere):
-    """Costs of all parents for the nodes ``start..stop``, dense; 0 before ``mover.first``."""
-    n_internal = tree.parent.shape[0]
+def fill_move_costs(
+    start, stop, parent, below, p, q, path, ptr, col, val, current, size, loop, own, first, everywhere
+):
+    """The loop of `move_costs`: arrays one by one, because those in tuples take longer to compile."""
+    n_internal = parent.shape[0]
     out = np.zeros((stop - start, n_internal))
     near, scratch = np.empty(n_internal), np.empty(n_internal)
-    on_path = np.zeros(n_internal, dtype=np.bool_)
-    p, q, mass = tree.p.copy(), tree.q.copy(), tree.below.copy()
+    if q is None:
+        on_path = np.zeros(n_internal, dtype=np.bool_)
+    else:
+        new_p, new_q, mass = p.copy(), q.copy(), below.copy()
     for i in range(start, stop):
-        if mover.current[i] < 0:
+        node = current[i]
+        if node < 0:
             continue
-        total = sum_below(mover, i, tree.parent, near)
-        if objective == TSD:
-            tsd_costs(tree, mover, i, near, everywhere, p, q, mass, scratch, out[i - start])
+        total = sum_below(ptr, col, val, i, parent, near)
+        row = out[i - start]
+        if q is None:
+            mark_path(parent, node, on_path, True)
+            dasgupta_costs(
+                parent, below, path, node, size[i], loop[i], first[i], near, total, scratch, on_path, row
+            )
+            mark_path(parent, node, on_path, False)
         else:
-            mark_path(tree.parent, mover.current[i], on_path, True)
-            dasgupta_costs(tree, mover, i, near, total, scratch, on_path, out[i - start])
-            mark_path(tree.parent, mover.current[i], on_path, False)
+            take_out(parent, node, size[i], loop[i], own[i], near, new_p, new_q, mass)
+            tsd_costs(
+                parent, size[i], loop[i], own[i], first[i], near, everywhere, new_p, new_q, mass, scratch, row
+            )
+            put_back(parent, node, new_p, new_q, mass, p, q, below)
     return out

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import kernel
+from arbora._base.jit import inner, kernel
 
 
-@kernel(nogil=True)
+@inner
 def xlogy_ratio(a, b):
     """``a log(a / b)``, 0 where a is 0 (or b is, which only rounding can bring about)."""
     if a <= 0.0 or b <= 0.0:
@@ -15,7 +15,7 @@ def xlogy_ratio(a, b):
     return a * np.log(a / b)
 
 
-@kernel(nogil=True)
+@inner
 def mark_path(parent, node, on_path, value):
     """Set ``on_path`` for a node and all its ancestors."""
     root = parent.shape[0] - 1
@@ -43,7 +43,9 @@ def outside_weights(parent, S):
     for k in range(n_internal):
         inside[k, k] = True
         if k < n_internal - 1:
-            out[parent[k]] += out[k]
+            # entry by entry: compiling the sum of two rows takes seconds, for its error messages
+            for other in range(n_internal):
+                out[parent[k], other] += out[k, other]
     for k in range(n_internal - 1):
         for below in range(k + 1):
             if inside[k, below]:
@@ -72,4 +74,7 @@ def joining_parents(leaf_parent, parent):
     joins[n_internal - 1] = n_internal - 1
     for node in range(n_internal - 2, -1, -1):
         joins[node] = node if n_children[node] > 1 else joins[parent[node]]
-    return joins[leaf_parent]
+    joined = np.empty_like(leaf_parent)
+    for i in range(leaf_parent.shape[0]):
+        joined[i] = joins[leaf_parent[i]]
+    return joined

@@ -27,8 +27,6 @@ from arbora.probabilistic.sparse import (
 )
 from arbora.tree.pass_kernels import meeting_mass, sum_to_root
 
-OBJECTIVES: dict[Objective, int] = {"dasgupta": _move_kernels.DASGUPTA, "tsd": _move_kernels.TSD}
-
 
 def sample_parents(model: Model, rng: np.random.Generator) -> Parents:
     """Parents of a sampled tree (Sec. 2.2): of the leaves, and of the internal nodes (root: itself)."""
@@ -78,13 +76,13 @@ def tree_terms(
         q = meeting_mass(above, law, True)[k:]
     else:
         below = sum_to_root(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
-        q = np.zeros(k)
+        q = None
     return TreeTerms(parent, below, p, q, _tree_kernels.path_sums(parent, p))
 
 
 def tree_loss(terms: TreeTerms, objective: Objective) -> float:
     """Loss of a discrete tree: the Dasgupta cost over the total weight, or minus the TSD in nats."""
-    if objective == "dasgupta":
+    if objective == "dasgupta" or terms.q is None:
         return float(terms.p @ terms.below)
     inside = (terms.p > 0) & (terms.q > 0)
     return -float(np.sum(terms.p[inside] * np.log(terms.p[inside] / terms.q[inside])))
@@ -140,12 +138,11 @@ def conditional_costs(
     """
     S = edge_sums(graph, leaf_parent, len(parent))
     terms = tree_terms(graph, leaf_parent, parent, objective, S)
-    code = OBJECTIVES[objective]
     leaves = _leaf_mover(graph, leaf_parent, len(parent), objective, 1)
     internal = _internal_mover(terms, S)
     return (
-        _move_kernels.move_costs(0, len(leaf_parent), code, terms, leaves, True),
-        _move_kernels.move_costs(0, len(parent), code, terms, internal, True),
+        _move_kernels.move_costs(0, len(leaf_parent), terms, leaves, True),
+        _move_kernels.move_costs(0, len(parent), terms, internal, True),
     )
 
 
@@ -167,7 +164,6 @@ def expected_step(
     leaf_parent, parent = sample_parents(model, rng)
     S = edge_sums(graph, leaf_parent, len(B))
     terms = tree_terms(graph, leaf_parent, parent, objective, S)
-    code = OBJECTIVES[objective]
     mover = _leaf_mover(graph, leaf_parent, len(B), objective, n_threads)
     unit = 1.0 if objective == "tsd" else float(graph.n_nodes)
     tiny = np.finfo(np.float64).tiny
@@ -175,12 +171,12 @@ def expected_step(
 
     def block(start: int, stop: int) -> CsrParts:
         found: CsrParts = _row_kernels.descend_sampled_rows(
-            start, stop, code, terms, mover, A.indptr, A.indices, A.data, step
+            start, stop, terms, mover, A.indptr, A.indices, A.data, step
         )
         return found
 
     moved = csr_from_parts(*in_row_blocks(block, A.shape[0], n_threads), A.shape)
-    costs = _move_kernels.move_costs(0, len(B), code, terms, _internal_mover(terms, S), True)
+    costs = _move_kernels.move_costs(0, len(B), terms, _internal_mover(terms, S), True)
     weight = sum_to_root(parent, np.bincount(leaf_parent, graph.nodes, minlength=len(B)))
     rate = internal_rate / np.maximum(weight * unit, graph.nodes.mean() * unit)
     B = B - rate[:, None] * costs
