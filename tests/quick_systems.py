@@ -9,6 +9,7 @@ QUICK = {
     "eph": {"max_epochs": 3, "n_internal": 8},
     "deepwalk-hyphc": {"max_epochs": 2},
     "deepwalk-ghhc": {"max_steps": 5},
+    "deepwalk-ufit": {"max_epochs": 5},
     "ufit": {"max_epochs": 5},
     "vgae-ward": {"max_epochs": 3},
     "hyphc": {"max_epochs": 2},

@@ -124,6 +124,17 @@ EMBEDDINGS = (
         metrics=_GRAPH_METRICS,
     ),
     System(
+        name="deepwalk-ufit",
+        title="UF",
+        takes=("graph",),
+        gives="tree",
+        paper="Chierchia and Perret 2019 (UFit), on DeepWalk vectors as FPH's UF column",
+        call="arbora.baselines.on_graphs:deepwalk_ufit",
+        deviations="FPH does not say what UF was fitted to. Its figures change with the dimension of DeepWalk vectors "
+        "(Tables 8 and 9), so those: their nearest neighbors and a spanning tree, as in the authors' notebook.",
+        metrics=_GRAPH_METRICS,
+    ),
+    System(
         name="deepwalk-links",
         title="DeepWalk",
         takes=("graph",),

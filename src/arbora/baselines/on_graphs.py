@@ -147,6 +147,44 @@ def deepwalk_ghhc(
     return _named(model.fit(walk_vectors(found, dimension, seed)).tree_, found)
 
 
+def deepwalk_ufit(
+    similarity: Any,
+    *,
+    dimension: int = DEEPWALK_DIMENSION,
+    top_nodes: int = 10,
+    max_epochs: int = 500,
+    random_state: RandomState = None,
+) -> Tree:
+    """UFit on DeepWalk vectors: FPH's UF column, with its cost (closest + cluster size).
+
+    Parameters
+    ----------
+    similarity : graph
+    dimension : int, default=10
+        Of the vectors.
+    top_nodes, max_epochs : int
+        As in `arbora.baselines.ufit.ufit`.
+    random_state : int, RandomState, Generator or None
+        Of DeepWalk; UFit itself draws nothing.
+
+    Returns
+    -------
+    tree : Tree
+
+    Examples
+    --------
+    >>> from arbora.baselines.on_graphs import deepwalk_ufit
+    >>> triangles = ([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3])
+    >>> deepwalk_ufit(triangles, dimension=4, max_epochs=5, random_state=0).cut(n_clusters=2)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    from arbora.baselines.ufit import ufit
+
+    found = read_graph(similarity, "deepwalk_ufit")
+    vectors = walk_vectors(found, dimension, random_state)
+    return _named(ufit(vectors, top_nodes=top_nodes, max_epochs=max_epochs), found)
+
+
 def walk_vectors(similarity: GraphSimilarity, dimension: int, random_state: RandomState) -> Floats:
     """DeepWalk vectors in float64."""
     from arbora.probabilistic.deepwalk import deepwalk
