@@ -65,7 +65,7 @@ def test_meeting_mass_is_the_law_of_two_draws(tree, seed):
             meet = tree.parent[i] if i == j else lca_by_definition(tree, i, j)
             expected[meet] += law[i] * law[j]
     if tree.n_internal:
-        found = meeting_mass(tree.parent, law, True)[tree.n_leaves :]
+        found = meeting_mass(tree.parent, law, law**2)[tree.n_leaves :]
         np.testing.assert_allclose(found, expected[tree.n_leaves :], rtol=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_laws_agree_with_higra_up_to_the_draws_of_one_node_twice():
     np.testing.assert_allclose(graph.cross(tree) / graph.total, p, rtol=1e-10)
     law = graph.degrees / graph.degrees.sum()
     twice = np.bincount(tree.parent[:60] - 60, weights=law**2, minlength=tree.n_internal)
-    found = meeting_mass(tree.parent, law, True)[tree.n_leaves :] - twice
+    found = meeting_mass(tree.parent, law, law**2)[tree.n_leaves :] - twice
     np.testing.assert_allclose(found / found.sum(), q / q.sum(), rtol=1e-9)
 
 

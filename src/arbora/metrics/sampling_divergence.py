@@ -59,7 +59,7 @@ def tree_sampling_divergence(tree: Tree, similarity: Any, *, normalize: bool = T
         return float("nan")
     node_law = degrees / degrees.sum()
     p = similarity.cross(tree) / total
-    q = meeting_mass(tree.parent, node_law, True)[tree.n_leaves :]
+    q = meeting_mass(tree.parent, node_law, node_law**2)[tree.n_leaves :]
     met = p > 0
     divergence = float(p[met] @ np.log(p[met] / q[met]))
     if not normalize:

@@ -73,7 +73,7 @@ def tree_terms(
         below = sum_to_root(parent, law)
         # the leaves of a node count as one, whose pair with itself meets at the node
         above = np.concatenate([np.arange(k, 2 * k), k + parent])
-        q = meeting_mass(above, law, True)[k:]
+        q = meeting_mass(above, law, law**2)[k:]
     else:
         below = sum_to_root(parent, np.bincount(leaf_parent, minlength=k).astype(np.float64))
         q = None

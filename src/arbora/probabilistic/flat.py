@@ -114,7 +114,7 @@ def _shares(tree: Tree, similarity: GraphSimilarity) -> tuple[Floats, Floats, Fl
     p_meet[n:] -= np.bincount(tree.parent[:n], loops, minlength=tree.n_nodes)[n:]
     law = similarity.degrees / similarity.degrees.sum()
     below = sum_to_root(tree.parent, np.append(law, np.zeros(tree.n_internal)))
-    q_meet = meeting_mass(tree.parent, law, False)
+    q_meet = meeting_mass(tree.parent, law, np.zeros(n))
     q_meet[:n] = law**2
     return np.maximum(p_meet, 0.0), q_meet, sum_to_root(tree.parent, p_meet), below**2
 

@@ -19,7 +19,7 @@ def tsd_as_printed(tree: ab.Tree, graph: GraphSimilarity) -> float:
     normalizes both.
     """
     degree = graph.degrees / graph.degrees.sum()
-    q = meeting_mass(tree.parent, degree, False)
+    q = meeting_mass(tree.parent, degree, np.zeros_like(degree))
     loops = np.bincount(tree.parent[: tree.n_leaves], graph.self_loops, minlength=tree.n_nodes)
     p, q = (graph.cross(tree) - loops[tree.n_leaves :]) / graph.total, q[tree.n_leaves :]
     inside = (p > 1e-15) & (q > 0)

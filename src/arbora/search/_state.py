@@ -6,12 +6,14 @@ Nodes keep their numbers while subtrees move, so internal numbers lose the order
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from arbora._base.jit import inner, kernel
 from arbora.tree import Tree
+from arbora.tree.pass_kernels import meeting_mass, sort_children_first, sum_to_root
 
 DASGUPTA, TSD = 0, 1
 OBJECTIVES = {"dasgupta": DASGUPTA, "tsd": TSD}
@@ -28,10 +30,8 @@ NODE = np.dtype(
         ("before", np.int64),  # previous sibling
         ("n_children", np.int64),
         ("size", np.float64),  # weight of the leaves below
-        (
-            "cross",
-            np.float64,
-        ),  # similarity of the pairs that meet here (self-loops of leaf children included)
+        # similarity of the pairs that meet here (self-loops of leaf children included)
+        ("cross", np.float64),
         ("spread", np.float64),  # sum of size_i * size_j over the pairs that meet here
     ],
     align=True,
@@ -42,13 +42,15 @@ LINKS = ("parent", "first", "after", "before")
 class State(NamedTuple):
     """What kernels change in place; `self_pairs` has a row for each leaf."""
 
-    nodes: np.ndarray  # records of NODE
-    self_pairs: (
-        np.ndarray
-    )  # float64[n, 2]: weight of the leaf's edge to itself, which meets at its parent, and
-    # what that pair adds to the parent's spread (TSD only)
-    free: np.ndarray  # int64, stack of unused internal nodes
-    numbers: np.ndarray  # int64[3]: unused internal nodes, leaves, how many more nodes may be used
+    # records of NODE
+    nodes: np.ndarray
+    # float64[n, 2]: weight of the leaf's edge to itself, which meets at its parent, and what that pair adds to the
+    # parent's spread (TSD only)
+    self_pairs: np.ndarray
+    # int64, stack of unused internal nodes
+    free: np.ndarray
+    # int64[3]: unused internal nodes, leaves, how many more nodes may be used
+    numbers: np.ndarray
 
 
 def empty_nodes(n_nodes: int) -> np.ndarray:
@@ -60,27 +62,26 @@ def empty_nodes(n_nodes: int) -> np.ndarray:
 
 
 @kernel()
-def fill_nodes(nodes, parent, n_leaves, leaf_size, own):
-    """Link, count and measure the nodes of a tree, whose parents come in the order of `Tree`."""
-    for node in range(n_leaves):
-        nodes[node].size = leaf_size[node]
-    for node in range(parent.shape[0] - 1):
+def link_nodes(nodes, parent):
+    """Link and count the nodes of a tree, whose parents come in the order of `Tree`."""
+    # each becomes its parent's first child, so that the last one linked comes first: in order at the end
+    for node in range(parent.shape[0] - 2, -1, -1):
         above = parent[node]
         nodes[node].parent = above
         nodes[above].n_children += 1
-        nodes[above].spread += nodes[above].size * nodes[node].size
-        nodes[above].size += nodes[node].size
-        if node < n_leaves:
-            nodes[above].spread += own[node]
-    for node in range(
-        parent.shape[0] - 2, -1, -1
-    ):  # each becomes its parent's first child: in order at the end
-        above = parent[node]
         head = nodes[above].first
         nodes[node].after = head
         if head >= 0:
             nodes[head].before = node
         nodes[above].first = node
+
+
+def measure(nodes: np.ndarray, parent: np.ndarray, leaf_size: np.ndarray, own: np.ndarray) -> None:
+    """Sizes and spreads of nodes that lie in the order of `Tree`."""
+    below = np.zeros(len(parent))
+    below[: len(leaf_size)] = leaf_size
+    nodes["size"] = sum_to_root(parent, below)
+    nodes["spread"] = 0.5 * meeting_mass(parent, leaf_size, 2 * own)
 
 
 def make_state(
@@ -104,7 +105,8 @@ def make_state(
     if own is None:
         own = 0.5 * leaf_size**2 if objective == TSD else np.zeros(n)
     nodes = empty_nodes(room)
-    fill_nodes(nodes, tree.parent, n, leaf_size, own)
+    link_nodes(nodes, tree.parent)
+    measure(nodes[: tree.n_nodes], tree.parent, leaf_size, own)
     nodes["cross"][n : tree.n_nodes] = cross
     free = np.arange(room - 1, n - 1, -1)
     allowed = (n - 1 if n_internal is None else n_internal) - tree.n_internal
@@ -134,16 +136,36 @@ def enlarged(state: State, leaves: np.ndarray, n_leaves: int) -> State:
     return State(nodes, pairs, room, np.array([len(free), n_leaves, len(free)]))
 
 
+def used_parents(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes that are in use, and the parent of each as a position among them."""
+    is_used = np.ones(len(state.nodes), dtype=bool)
+    is_used[state.free[: state.numbers[0]]] = False
+    number = np.cumsum(is_used) - 1
+    parent = state.nodes["parent"][is_used]
+    return np.flatnonzero(is_used), np.where(parent >= 0, number[parent], -1)
+
+
 def to_tree(state: State, like: Tree | None = None) -> Tree:
     """The tree of a state, with the leaf names of `like`."""
     n = int(state.numbers[1])
-    used = np.ones(len(state.nodes), dtype=bool)
-    used[state.free[: state.numbers[0]]] = False
-    number = np.cumsum(used) - 1
-    parent = state.nodes["parent"][used]
-    parent = np.where(parent >= 0, number[parent], -1)
     name = None if like is None or like.name is None else like.name[:n]
-    return Tree.from_parents(parent, n, sort=True, name=name)
+    return Tree.from_parents(used_parents(state)[1], n, sort=True, name=name)
+
+
+def measure_again(state: State, cross: Callable[[Tree], np.ndarray]) -> None:
+    """Replace what moves have added and subtracted by the sums it stands for, so that no rounding is left in it.
+
+    `cross` gives the cross weights of a tree's internal nodes.
+    """
+    n = int(state.numbers[1])
+    used, parent = used_parents(state)
+    position = np.argsort(sort_children_first(parent, n))
+    tree = Tree.from_parents(parent, n, sort=True)
+    nodes = state.nodes[used[position]]
+    measure(nodes, tree.parent, state.nodes["size"][:n].copy(), state.self_pairs[:, 1])
+    nodes["cross"][n:] = cross(tree)
+    for key in ("size", "cross", "spread"):
+        state.nodes[key][used[position]] = nodes[key]
 
 
 @inner

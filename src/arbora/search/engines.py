@@ -15,7 +15,16 @@ from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
 from arbora.search import _near_kernels as near_kernels
 from arbora.search._feature_kernels import find_root
-from arbora.search._state import DASGUPTA, OBJECTIVES, State, enlarged, make_state, node_costs, to_tree
+from arbora.search._state import (
+    DASGUPTA,
+    OBJECTIVES,
+    State,
+    enlarged,
+    make_state,
+    measure_again,
+    node_costs,
+    to_tree,
+)
 from arbora.search.moves import Moves
 from arbora.search.run import Run
 from arbora.similarity import FeatureSimilarity, GraphSimilarity, Similarity
@@ -34,6 +43,9 @@ LARGEST_FILLED_MATRIX = 12_000
 SAFE_WEIGHTS = (2.0**-200, 2.0**200)
 # share of the whole from which adding a weight changes a sum of them for certain
 _ADDS = 2.0**-50
+# ratio of degrees below which what moves add and subtract under TSD, products of two degrees, is measured again before
+# every sweep: rounding would leave fewer than four digits of the smallest
+_DRIFTS = 1e-6
 
 
 class Engine(Protocol):
@@ -121,6 +133,12 @@ class GraphEngine:
             return False
         return bool(self.leaf_size.min(initial=1.0) > _ADDS * self.leaf_size.sum())
 
+    @property
+    def _drifts(self) -> bool:
+        """Whether sums that moves change by differences lose the smallest of what they sum."""
+        sizes = self.leaf_size[self.leaf_size > 0]
+        return self._code != DASGUPTA and len(sizes) > 0 and bool(sizes.min() < _DRIFTS * sizes.max())
+
     def similarity_to(self, point: int) -> np.ndarray:
         """Similarity of each point to one of them, summed over the points that it stands for."""
         csr, row = self.graph.csr, np.zeros(self.graph.n_points)
@@ -179,12 +197,14 @@ class GraphEngine:
         moves = moves or Moves()
         state = self.state(tree, moves.n_internal)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
-        can_stop_early = self.is_plain
+        can_stop_early, drifts = self.is_plain, self._drifts
         graph = self._arrays._replace(price=moves.price)
 
         def before_sweep() -> None:
             if can_stop_early:
                 near_kernels.update_rise(state, work)
+            elif drifts:
+                measure_again(state, self.graph.cross)
 
         def regraft(subtrees: np.ndarray) -> int:
             arrays = state, graph, work, subtrees, moves.max_size

@@ -130,7 +130,8 @@ def tree_scores(tree: Tree, similarity: GraphLike, pairs: ArrayLike) -> Floats:
     pairs, similarity = np.asarray(pairs), graph(similarity)
     degree = similarity.degrees
     p = similarity.cross(tree) / similarity.total
-    q = meeting_mass(tree.parent, degree / degree.sum(), True)[tree.n_leaves :]
+    law = degree / degree.sum()
+    q = meeting_mass(tree.parent, law, law**2)[tree.n_leaves :]
     ratio = np.divide(p, q, out=np.zeros_like(p), where=q > 0)
     lca = tree.lca(pairs[:, 0], pairs[:, 1]) - tree.n_leaves
     return np.asarray(degree[pairs[:, 0]] * degree[pairs[:, 1]] * ratio[lca])

@@ -89,7 +89,7 @@ def _pair_weights(tree: Tree, similarity: Any) -> tuple[Floats, Floats]:
         return weight, tree.sizes.astype(np.float64)
     level = joining_heights(tree)
     level[: tree.n_leaves] = 0.0
-    pairs = meeting_mass(tree.parent, np.ones(tree.n_leaves), False) / 2
+    pairs = meeting_mass(tree.parent, np.ones(tree.n_leaves), np.zeros(tree.n_leaves)) / 2
     return pairs, np.where(np.isfinite(level), level, 0.0)
 
 
@@ -100,5 +100,5 @@ def _sampling_shares(tree: Tree, graph: Any) -> tuple[Floats, Floats]:
     degrees = np.asarray(graph.degrees, dtype=np.float64)
     # a graph without edges has no shares to lose
     tiny = np.finfo(np.float64).tiny
-    q = meeting_mass(tree.parent, degrees / max(degrees.sum(), tiny), True)
-    return p / max(p.sum(), tiny), q
+    law = degrees / max(degrees.sum(), tiny)
+    return p / max(p.sum(), tiny), meeting_mass(tree.parent, law, law**2)

@@ -236,13 +236,13 @@ def keep_nodes(parent, keep):
 
 
 @pass_kernel()
-def meeting_mass(parent, leaf_mass, with_itself):
+def meeting_mass(parent, leaf_mass, own):
     """Sum of mass_i * mass_j over the ordered pairs of leaves that meet at each node: float64[n_nodes].
 
-    With `with_itself`, a leaf's pair with itself meets at its parent, so that masses that sum to one give the
-    law q of the tree sampling divergence. Siblings are added one after the other, 2 * mass * (mass of those
-    before): every term is positive, so nothing cancels as it would in mass(v)^2 minus the squares of the
-    children.
+    `own` is what each leaf's pair with itself adds at the leaf's parent. It is the square of the mass in the tree
+    sampling divergence, whose law q this is for masses that sum to one, and 0 where such pairs do not count.
+    Siblings are added one after the other, 2 * mass * (mass of those before): every term is positive, so nothing
+    cancels as it would in mass(v)^2 minus the squares of the children.
     """
     n_leaves, n_nodes = leaf_mass.shape[0], parent.shape[0]
     mass = np.zeros(n_nodes)
@@ -252,7 +252,7 @@ def meeting_mass(parent, leaf_mass, with_itself):
     for node in range(n_nodes - 1):
         above = parent[node]
         meeting[above] += 2.0 * mass[node] * mass[above]
-        if with_itself and node < n_leaves:
-            meeting[above] += mass[node] * mass[node]
+        if node < n_leaves:
+            meeting[above] += own[node]
         mass[above] += mass[node]
     return meeting
