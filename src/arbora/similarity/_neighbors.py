@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from arbora._base.threads import share_out
 from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
+from arbora.similarity._cells import (
+    ROWS_AT_ONCE,
+    Report,
+    Singles,
+    in_threads,
+    kmeans_centers,
+    nearest_centers,
+    silent_share,
+)
 from arbora.similarity.scaling import column_blocks
 
 # rows; beyond, only nearby cells are searched
@@ -22,30 +29,20 @@ EXACT_UP_TO = 20_000
 MOST_CELLS = 24
 # share of a sample's neighbors within the cells searched: no need to search more
 GOOD_RECALL = 0.97
-_SAMPLED_ROWS = 256
+# sampled for that, and of them compared at once
+_SAMPLED_ROWS, _SAMPLED_AT_ONCE = 256, 64
 # times sqrt(n)
 _CELLS_PER_ROOT = 2
 # times the mean
 _LARGEST_CELL = 4
-_ROWS_AT_ONCE = 1024
 # brought to one scale at once
-_ROWS_SHIFTED = 65_536
-_KMEANS_STEPS = 6
-# sampled for k-means
-_ROWS_PER_CENTROID = 48
+_ROWS_SHIFTED = 16_384
 # in units of the extent of the points
 _FARTHEST = 1e12
 _FARTHEST_EXPONENT = 60
 
-Singles: TypeAlias = NDArray[np.float32]
 # (points int64[n, k], distances float64[n, k]), nearest first; the unit of distances is the index's own
 Neighbors: TypeAlias = tuple[Ints, Floats]
-# called with the share of the work that is done
-Report: TypeAlias = Callable[[float], None]
-
-
-def silent_share(share: float) -> None:
-    """Report nothing."""
 
 
 class Index(Protocol):
@@ -89,34 +86,35 @@ class NeighborIndex:
         self.is_exact = n_points <= EXACT_UP_TO
         self.dtype = np.dtype(X.dtype if self.is_exact else np.float32)
         # powers of two are exact: values near the largest float are squared and summed as well as any
-        self.exponent = int(np.frexp(max(X.max(), -X.min()))[1])
+        self.exponent = int(np.frexp(max(_of_pieces(_extent, X, n_threads)))[1])
         self.scale = 1.0
         self.shift = np.zeros(X.shape[1])
         if centered:
-            self.shift = np.concatenate(
-                [
-                    np.ldexp(X[:, some], -self.exponent).mean(axis=0, dtype=np.float64)
-                    for some in column_blocks(X.shape)
-                ]
+            sums = _of_pieces(
+                lambda piece: np.ldexp(piece, -self.exponent).sum(axis=0, dtype=np.float64), X, n_threads
             )
-        rows = self._scaled_rows(X, overwrite)
+            self.shift = np.sum(sums, axis=0) / n_points
+        rows = self._scaled_rows(X, overwrite, n_threads)
         if self.is_exact:
             self.centers: AnyFloats | None = None
             self.order = np.arange(n_points)
-            self.offsets = np.append(np.arange(0, n_points, _ROWS_AT_ONCE), n_points)
+            self.offsets = np.append(np.arange(0, n_points, ROWS_AT_ONCE), n_points)
             self.rows = rows
         else:
             self._sort_into_cells(rows, seed, n_threads)
         self.squares = np.einsum("ij,ij->i", self.rows, self.rows)
 
-    def _scaled_rows(self, X: AnyFloats, overwrite: bool) -> AnyFloats:
+    def _scaled_rows(self, X: AnyFloats, overwrite: bool, n_threads: int) -> AnyFloats:
         """The rows shifted and divided by the largest value, piece by piece: no copy of all in double precision."""
-        parts = [slice(first, first + _ROWS_SHIFTED) for first in range(0, len(X), _ROWS_SHIFTED)]
         # 1 where all rows are equal
-        self.scale = max(float(np.abs(self._shifted(X[part])).max()) for part in parts) or 1.0
+        self.scale = max(_of_pieces(lambda piece: _extent(self._shifted(piece)), X, n_threads)) or 1.0
         rows = X if overwrite and X.dtype == self.dtype else np.empty(X.shape, dtype=self.dtype)
-        for part in parts:
+
+        def scale(first: int) -> None:
+            part = slice(first, first + _ROWS_SHIFTED)
             rows[part] = self._shifted(X[part]) / self.scale
+
+        in_threads(scale, range(0, len(X), _ROWS_SHIFTED), n_threads)
         return rows
 
     def transform(self, X: AnyFloats) -> AnyFloats:
@@ -152,7 +150,7 @@ class NeighborIndex:
     def _sort_into_cells(self, X: Singles, seed: int, n_threads: int) -> None:
         n_cells = int(_CELLS_PER_ROOT * np.sqrt(len(X)))
         self.centers = kmeans_centers(X, n_cells, seed, n_threads)
-        cell = _nearest_centers(X, self.centers, n_threads)
+        cell = nearest_centers(X, self.centers, n_threads)
         self.order = np.argsort(cell, kind="stable")
         offsets = np.searchsorted(cell[self.order], np.arange(n_cells + 1))
         # near-duplicates fill one cell: cut it into pieces, or it would be compared with itself in O(n^2)
@@ -163,7 +161,7 @@ class NeighborIndex:
         self.centers = np.repeat(self.centers, pieces, axis=0)
         # column by column in place: at this size a second copy is what memory may not have
         for some in column_blocks(X.shape):
-            X[:, some] = X[self.order, some]
+            X[:, some] = _taken(X[:, some], self.order, n_threads)
         self.rows = X
 
     def neighbors(
@@ -176,7 +174,7 @@ class NeighborIndex:
             return np.empty((int(is_wanted.sum()), 0), dtype=np.int64), np.empty((int(is_wanted.sum()), 0))
         wanted = np.flatnonzero(is_wanted)
         n_cells = len(self.offsets) - 1
-        probes, recall = self._probes_by_sample(wanted, n_neighbors)
+        probes, recall = self._probes_by_sample(wanted, n_neighbors, n_threads)
 
         def search_cell(cell: int) -> None:
             first, last = self.offsets[cell], self.offsets[cell + 1]
@@ -184,7 +182,7 @@ class NeighborIndex:
             if len(own):
                 who[own] = self._search(self.rows[own], own, probes[cell], n_neighbors)
 
-        _in_threads(search_cell, range(n_cells), n_threads, report)
+        in_threads(search_cell, range(n_cells), n_threads, report)
         if not self.is_exact:
             who = self._improved(who, int(recall < GOOD_RECALL), n_threads)
             self._complete(who, self.rows, np.arange(len(who)), wanted)
@@ -193,8 +191,13 @@ class NeighborIndex:
         queries = self.rows if len(wanted) == len(self.rows) else self.rows[wanted]
         distance = self._measured(queries, who, n_threads)
         points, distances = np.empty(who.shape, dtype=np.int64), np.empty(who.shape)
-        points[self.order[wanted]] = self.order[who]
-        distances[self.order[wanted]] = distance
+
+        def put_back(first: int, last: int) -> None:
+            places = self.order[wanted[first:last]]
+            points[places] = self.order[who[first:last]]
+            distances[places] = distance[first:last]
+
+        share_out(put_back, len(who), n_threads)
         return points, distances
 
     def query(self, X: AnyFloats, n_neighbors: int, n_threads: int) -> Neighbors:
@@ -207,7 +210,7 @@ class NeighborIndex:
             rows, probes = group
             who[rows] = self._search(new[rows], np.full(len(rows), -1), probes, n_neighbors)
 
-        _in_threads(search_group, groups, n_threads)
+        in_threads(search_group, groups, n_threads)
         self._complete(who, new, np.full(len(new), -1), np.arange(len(new)))
         return self.order[who], self._measured(new, who, n_threads)
 
@@ -227,17 +230,17 @@ class NeighborIndex:
         if self.centers is None:
             every = np.arange(len(self.offsets) - 1)
             return [
-                (np.arange(a, min(a + _ROWS_AT_ONCE, len(new))), every)
-                for a in range(0, len(new), _ROWS_AT_ONCE)
+                (np.arange(a, min(a + ROWS_AT_ONCE, len(new))), every)
+                for a in range(0, len(new), ROWS_AT_ONCE)
             ]
-        cell = _nearest_centers(new, self.centers, n_threads)
+        cell = nearest_centers(new, self.centers, n_threads)
         probes = self._cells_to_search()
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
         return [
-            (group[a : a + _ROWS_AT_ONCE], probes[cell[group[0]]])
+            (group[a : a + ROWS_AT_ONCE], probes[cell[group[0]]])
             for group in groups
-            for a in range(0, len(group), _ROWS_AT_ONCE)
+            for a in range(0, len(group), ROWS_AT_ONCE)
         ]
 
     def _cells_to_search(self) -> list[Ints]:
@@ -251,14 +254,20 @@ class NeighborIndex:
         by_distance = np.argsort(np.take_along_axis(values, nearest, axis=1), axis=1, kind="stable")
         return list(np.take_along_axis(nearest, by_distance, axis=1))
 
-    def _probes_by_sample(self, wanted: Ints, n_neighbors: int) -> tuple[list[Ints], float]:
+    def _probes_by_sample(self, wanted: Ints, n_neighbors: int, n_threads: int) -> tuple[list[Ints], float]:
         """As many cells as hold nearly all neighbors of sampled rows, and the share that they do hold."""
         probes = self._cells_to_search()
         if self.is_exact:
             return probes, 1.0
         rows = wanted[np.unique(np.linspace(0, len(wanted) - 1, _SAMPLED_ROWS).astype(np.int64))]
-        with threadpool_limits(limits=1, user_api="blas"):
-            found = self._search(self.rows[rows], rows, np.arange(len(self.offsets) - 1), n_neighbors)
+        found = np.empty((len(rows), n_neighbors), dtype=np.int32)
+        every = np.arange(len(self.offsets) - 1)
+
+        def search(first: int) -> None:
+            some = slice(first, first + _SAMPLED_AT_ONCE)
+            found[some] = self._search(self.rows[rows[some]], rows[some], every, n_neighbors)
+
+        in_threads(search, range(0, len(rows), _SAMPLED_AT_ONCE), n_threads)
         cell_of_row = np.searchsorted(self.offsets, np.arange(len(self.rows)), side="right") - 1
         searched = np.array([probes[cell] for cell in cell_of_row[rows]])
         # sample, neighbor, cell in order of search
@@ -272,8 +281,8 @@ class NeighborIndex:
         """Search everywhere for those wanted rows whose nearby cells held too few points."""
         short = wanted[who[wanted, -1] < 0]
         every = np.arange(len(self.offsets) - 1)
-        for first in range(0, len(short), _ROWS_AT_ONCE):
-            rows = short[first : first + _ROWS_AT_ONCE]
+        for first in range(0, len(short), ROWS_AT_ONCE):
+            rows = short[first : first + ROWS_AT_ONCE]
             who[rows] = self._search(queries[rows], own[rows], every, who.shape[1])
 
     def _search(self, queries: AnyFloats, own: Ints, probes: Ints, n_neighbors: int) -> NDArray[np.int32]:
@@ -292,49 +301,34 @@ class NeighborIndex:
             both = kernels.add_reverse_neighbors(who)
             improved = np.empty_like(who)
             improve = partial(kernels.try_neighbors_of_neighbors, self.rows, who, both)
-            _in_threads(lambda p: improve(bounds[p], bounds[p + 1], improved), range(n_threads), n_threads)  # noqa: B023
+            in_threads(lambda p: improve(bounds[p], bounds[p + 1], improved), range(n_threads), n_threads)  # noqa: B023
             who = improved
         return who
 
 
-def _in_threads(
-    work: Callable[[Any], None], items: Sequence[Any], n_threads: int, report: Report = silent_share
-) -> None:
-    """Do independent work in threads; each thread's matrix products stay in that thread."""
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        finished = map(work, items) if n_threads == 1 else pool.map(work, items)
-        for k, _ in enumerate(finished):
-            report((k + 1) / len(items))
+def _of_pieces(measure: Callable[[AnyFloats], Any], X: AnyFloats, n_threads: int) -> list[Any]:
+    """What a function says of the rows of each piece, in order."""
+    firsts = range(0, len(X), _ROWS_SHIFTED)
+    found: list[Any] = [None] * len(firsts)
+
+    def note(number: int) -> None:
+        found[number] = measure(X[firsts[number] : firsts[number] + _ROWS_SHIFTED])
+
+    in_threads(note, range(len(firsts)), n_threads)
+    return found
 
 
-def kmeans_centers(X: NDArray[np.float32], n_cells: int, seed: int, n_threads: int) -> NDArray[np.float32]:
-    """Means of k-means cells, from a sample of the rows."""
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(n_threads)
-    try:
-        kmeans = faiss.Kmeans(
-            X.shape[1],
-            n_cells,
-            niter=_KMEANS_STEPS,
-            seed=seed,
-            max_points_per_centroid=_ROWS_PER_CENTROID,
-            min_points_per_centroid=1,
-        )
-        kmeans.train(X)
-    finally:
-        faiss.omp_set_num_threads(before)
-    return np.asarray(kmeans.centroids)
+def _extent(rows: AnyFloats) -> float:
+    """The largest absolute value."""
+    return float(max(rows.max(), -rows.min()))
 
 
-def _nearest_centers(X: NDArray[np.float32], centers: NDArray[np.float32], n_threads: int) -> Ints:
-    cell = np.empty(len(X), dtype=np.int64)
-    squares = np.einsum("ij,ij->i", centers, centers)
+def _taken(rows: AnyFloats, order: Ints, n_threads: int) -> AnyFloats:
+    """The rows in another order."""
+    taken = np.empty(rows.shape, dtype=rows.dtype)
 
-    def assign(first: int) -> None:
-        products = X[first : first + _ROWS_AT_ONCE] @ centers.T
-        cell[first : first + _ROWS_AT_ONCE] = (squares - 2 * products).argmin(axis=1)
+    def take(first: int, last: int) -> None:
+        taken[first:last] = rows[order[first:last]]
 
-    _in_threads(assign, range(0, len(X), _ROWS_AT_ONCE), n_threads)
-    return cell
+    share_out(take, len(order), n_threads)
+    return taken

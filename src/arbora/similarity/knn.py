@@ -132,7 +132,7 @@ def knn(
 ) -> KnnSimilarity:
     """Similarity from the graph of nearest neighbors of the rows of X.
 
-    Neighbors are exact up to 20,000 different rows. Beyond, rows are sorted into about sqrt(n) k-means cells (faiss),
+    Neighbors are exact up to 20,000 different rows. Beyond, rows are sorted into about 2 sqrt(n) k-means cells,
     a row is compared with those of the nearest cells, and neighbors of neighbors are tried. Beyond 20,000, sparse
     rows are first reduced to 128 dimensions. The number of threads does not change the result.
 
@@ -226,14 +226,18 @@ def linked_neighbors(
     """The graph that joins each point to its neighbors."""
     near, distance = index.neighbors(min(n_neighbors, len(groups.first) - 1), n_threads, report)
     distance = measured(distance, space.metric)
-    weighting = Weighting(weights, distance, n_threads)
-    weight = weighting.of_own(distance)
-    if groups.has_duplicates:
-        directed = link_groups(groups, near, weight, n_neighbors)
+    model = KnnModel(space, groups, index, Weighting(weights, distance, n_threads), space.metric)
+    return weighted_neighbors(model, near, distance, n_neighbors)
+
+
+def weighted_neighbors(model: KnnModel, near: Ints, distance: Floats, n_neighbors: int) -> KnnSimilarity:
+    """The graph that joins each point to its neighbors, given those of the points that differ."""
+    weight = model.weighting.of_own(distance)
+    if model.groups.has_duplicates:
+        directed = link_groups(model.groups, near, weight, n_neighbors)
     else:
-        directed = rows_of_neighbors(near, weight, space.n_points)
-    model = KnnModel(space, groups, index, weighting, space.metric)
-    return KnnSimilarity(join_directions(directed, weights), n_neighbors, model)
+        directed = rows_of_neighbors(near, weight, model.space.n_points)
+    return KnnSimilarity(join_directions(directed, model.weighting.kind), n_neighbors, model)
 
 
 def _groups(space: Space, n_neighbors: int) -> Groups:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from arbora._base.types import Ints
+from arbora.similarity._cells import kmeans_centers
 from arbora.similarity._duplicates import Groups, group_equal_rows, link_groups
-from arbora.similarity._neighbors import NeighborIndex, kmeans_centers
+from arbora.similarity._neighbors import NeighborIndex
 from arbora.similarity._weights import Weighting, join_directions, rows_of_neighbors
 from arbora.similarity.knn import measured
 

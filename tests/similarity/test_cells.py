@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+
+from arbora.similarity._cells import kmeans_centers, nearest_centers
+
+
+def rows_of(n=3000, n_features=8, seed=0):
+    return make_blobs(n, n_features, centers=40, random_state=seed)[0].astype(np.float32)
+
+
+def inertia(X, centers):
+    return float(((X[:, None] - centers) ** 2).sum(axis=2).min(axis=1).mean())
+
+
+def test_centers_are_the_same_on_any_number_of_threads():
+    X = rows_of()
+    centers = [kmeans_centers(X, 50, seed=3, n_threads=n) for n in (1, 2, 3)]
+    assert np.array_equal(centers[0], centers[1]) and np.array_equal(centers[0], centers[2])
+    assert not np.array_equal(centers[0], kmeans_centers(X, 50, seed=4, n_threads=1))
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))
+@settings(max_examples=30)
+def test_the_nearest_center_is_nearest_by_definition(n, n_cells, n_features, seed):
+    rng = np.random.default_rng(seed)
+    X, centers = (rng.normal(size=(k, n_features)).astype(np.float32) for k in (n, n_cells))
+    distance = np.linalg.norm(X[:, None].astype(np.float64) - centers, axis=2)
+    found = nearest_centers(X, centers, 2)
+    assert np.allclose(distance[np.arange(n), found], distance.min(axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_are_about_as_tight_as_those_of_scikit_learn(seed):
+    # without gaps, so that what counts is the steps and not which rows they start from
+    X = np.random.default_rng(seed).normal(size=(3000, 8)).astype(np.float32)
+    theirs = KMeans(60, init="random", n_init=1, max_iter=6, random_state=seed).fit(X).cluster_centers_
+    assert inertia(X, kmeans_centers(X, 60, seed, 1)) < 1.03 * inertia(X, theirs)
+
+
+def test_cells_that_become_empty_start_again_at_a_row():
+    # one tight group and a few rows far away: most starts lie in the group
+    X = np.concatenate([np.zeros((500, 2)), 100 + np.arange(20).reshape(10, 2)]).astype(np.float32)
+    centers = kmeans_centers(X, 30, seed=0, n_threads=1)
+    assert np.isfinite(centers).all() and centers.dtype == np.float32
+    assert inertia(X, centers) < inertia(X, X[:1])
