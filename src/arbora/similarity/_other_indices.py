@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from arbora._base.types import Floats
-from arbora.similarity._neighbors import Neighbors, Report, silent_share
+from arbora.similarity._cells import Report, silent_share
+from arbora.similarity._neighbors import Neighbors
 
 _ROWS_AT_ONCE = 1024
 
