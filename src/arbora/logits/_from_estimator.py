@@ -86,7 +86,9 @@ def _as_columns(scores: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
     if scores.ndim == 1:
         return np.column_stack([np.zeros(len(scores)), scores])
     n_classes = len(getattr(model, "classes_", range(scores.shape[1])))
-    if scores.shape[1] != n_classes:
+    # three classes have three pairs, so that the number of columns alone does not tell
+    is_of_pairs = getattr(model, "decision_function_shape", "ovr") == "ovo"
+    if scores.shape[1] != n_classes or is_of_pairs:
         raise ValueError(
             f"decision_function gives {scores.shape[1]} columns for {n_classes} classes (one per pair of classes?). "
             "Set decision_function_shape='ovr', or pass log probabilities to L2H yourself."
