@@ -72,7 +72,7 @@ def test_the_papers_deviation_counts_where_it_is_larger():
         ({"data": Data("zoo", absent="no file")}, [], "not runnable here (no file)"),
         ({"skips": {"zoo": "too large"}}, [], "not runnable here (too large)"),
         ({}, records(failure="MemoryError: full"), "not runnable here (MemoryError: full)"),
-        ({}, [], "not run yet"),
+        ({"data": Data("zoo", seconds=300)}, [], "not run yet (about 5 CPU minutes per run)"),
     ],
 )
 def test_without_a_verdict_there_is_a_reason(options, found, mark):

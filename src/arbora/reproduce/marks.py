@@ -72,11 +72,23 @@ class Row:
         return max(record.peak_megabytes for record in self.records)
 
     @property
+    def seconds(self) -> float:
+        """Rough CPU seconds of a run, as the plan has them."""
+        return self.data.seconds * self.method.slower
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it could run here and was not run."""
+        return not self.records and not self.failure and not cannot_run(self.data, self.method)
+
+    @property
     def mark(self) -> str:
         """Better, within the deviation, worse, not comparable, not runnable here or not run yet, with the reason."""
         if not self.records:
             reason = cannot_run(self.data, self.method) or self.failure
-            return f"{CANNOT} ({reason})" if reason else NOT_RUN
+            return (
+                f"{CANNOT} ({reason})" if reason else f"{NOT_RUN} (about {_duration(self.seconds)} per run)"
+            )
         apart = self.data.apart or self.method.apart
         if apart:
             return f"{APART} ({apart})"
@@ -110,6 +122,19 @@ def _row(table: Table, data: Data, method: Method, found: Sequence[Record]) -> R
     )
     failure = next((record.failure for record in own if not record.is_done), "")
     return Row(table, data, method, figures, done, failure)
+
+
+def _duration(seconds: float) -> str:
+    """A rough time in words.
+
+    Examples
+    --------
+    >>> _duration(2), _duration(250), _duration(4500)
+    ('2 CPU seconds', '4 CPU minutes', '1.2 CPU hours')
+    """
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} CPU seconds"
+    return f"{seconds / 60:.0f} CPU minutes" if seconds < 3600 else f"{seconds / 3600:.1f} CPU hours"
 
 
 def _rounding(metric: Metric, value: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from arbora.reproduce.marks import NOT_RUN, Figure, Row, rows_of
+from arbora.reproduce.marks import Figure, Row, rows_of
 from arbora.reproduce.records import Record
 from arbora.reproduce.table import Metric, Table
 
@@ -98,7 +98,7 @@ def rst_table(table: Table, found: Iterable[Record]) -> str:
     lines += ["", *notes] if notes else []
     command = f"arbora reproduce {table.paper} {table.name}"
     lines += ["", f"Repeat with ``{command}``{_conditions(rows)}."]
-    left = sorted({row.method.name for row in rows if row.mark == NOT_RUN})
+    left = sorted({row.method.name for row in rows if row.is_left})
     if left:
         lines[-1] += f" Not run yet, or not on every set: {', '.join(left)}; the same command runs them."
     return "\n".join(lines)
@@ -157,7 +157,8 @@ def pivot(table: Table, found: Iterable[Record], metric_key: str, methods: Seque
         for name in methods:
             row = rows[data.name, name]
             figure = next(figure for figure in row.figures if figure.metric.key == metric_key)
-            here = figure_here(figure) if row.records else "not run yet"
+            # where there is nothing to show, the mark without its reason
+            here = figure_here(figure) if row.records else row.mark.partition(" (")[0]
             is_same = figure.printed is not None and not (row.data.apart or row.method.apart)
             line.append(f"{here} [{figure_printed(figure)}]" if is_same else here)
         lines.append(line)
