@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import arbora as ab
-from arbora.baselines.packages import evoc, fast_hdbscan, genie, tree_of_layers, umap_ward
+from arbora.baselines.packages import bridged, evoc, fast_hdbscan, genie, tree_of_layers, umap_ward
 
 X, Y = make_blobs(120, centers=5, n_features=6, random_state=3)
 
@@ -22,6 +22,16 @@ def test_hdbscans_tree_is_single_linkage_of_mutual_reachability():
     expected = ab.linkage(reach, "single", metric="precomputed").height[120:]
     found = fast_hdbscan(X, min_samples=5).height[120:]
     assert np.allclose(np.sort(found), np.sort(expected), rtol=1e-5)
+
+
+def test_parts_that_hdbscan_leaves_apart_meet_above_all_that_it_joined():
+    """Its search of neighbors leaves groups unconnected, and joins them at infinity, which no tree has."""
+    apart = np.array([[0, 1, 0.5, 2], [2, 3, 1.5, 2], [4, 5, np.inf, 4]])
+    tree = ab.Tree.from_linkage(bridged(apart))
+    assert tree.height[tree.root] == 3.0
+    assert tree.cut(n_clusters=2).tolist() == [0, 0, 1, 1]
+    never_joined = ab.Tree.from_linkage(bridged(np.array([[0, 1, np.inf, 2]])))
+    assert np.isfinite(never_joined.height).all()
 
 
 def test_genies_cut_is_genies_own():

@@ -165,7 +165,8 @@ FITTED = (
         call="arbora.baselines.rghc:rghc",
         library="PyTorch",
         deviations="Written from the paper's description, as no code was published: a complete tree, one hidden layer "
-        "per router, batches of points with all their pairs. Settings are FPH's (App. B.7).",
+        "per router, batches of points with all their pairs, all routers trained at once (the paper also trains those "
+        "of disjoint subtrees in parallel). Settings are FPH's (App. B.7).",
         needs=("torch",),
         extra="torch",
         metrics=("cosine",),

@@ -51,7 +51,26 @@ def fast_hdbscan(data: Any, *, min_samples: int = 10, min_cluster_size: int = 10
         warnings.simplefilter("ignore")
         model = module.HDBSCAN(min_samples=min_samples, min_cluster_size=min_cluster_size).fit(rows)
     merges = np.array(model._single_linkage_tree, dtype=np.float64)
-    return _named(Tree.from_linkage(merges), data)
+    return _named(Tree.from_linkage(bridged(merges)), data)
+
+
+def bridged(merges: Floats) -> Floats:
+    """A linkage in which parts that no edge joins meet at twice the largest distance instead of at infinity.
+
+    fast_hdbscan looks for neighbors approximately where there are many columns, and groups that lie far apart then have
+    no neighbor in each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.baselines.packages import bridged
+    >>> bridged(np.array([[0, 1, 0.5, 2], [2, 3, 1.5, 2], [4, 5, np.inf, 4]]))[:, 2]
+    array([0.5, 1.5, 3. ])
+    """
+    height = merges[:, 2]
+    known = height[np.isfinite(height)]
+    top = 2 * known.max() if len(known) else 1.0
+    return np.column_stack([merges[:, :2], np.where(np.isfinite(height), height, top), merges[:, 3]])
 
 
 def evoc(
