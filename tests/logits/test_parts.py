@@ -14,7 +14,7 @@ from arbora.logits._names import unique_names
 from arbora.logits._open import blocks_of, open_logits
 from arbora.logits._protocol import Reading
 from arbora.logits._rows import ArrayRows
-from arbora.logits._stream import StreamedRows
+from arbora.logits._stream import StreamedLogits
 from arbora.logits.spaces import Scaling, as_spaces, is_several
 
 LOGITS = clustered_logits(400, 7, 0)
@@ -66,7 +66,7 @@ def test_logits_are_read_where_they_are_collected_or_streamed():
     collected = open_logits(open_rows(iter([LOGITS[:150], LOGITS[150:]])), Reading(), max_memory=10**9)
     assert isinstance(collected, ArrayRows) and np.array_equal(collected.array, LOGITS)
     streamed = open_logits(open_rows(iter([LOGITS[:150], LOGITS[150:]])), Reading(), max_memory=9_000)
-    assert isinstance(streamed, StreamedRows)
+    assert isinstance(streamed, StreamedLogits)
     assert np.array_equal(streamed.scan().assigned, LOGITS.argmax(axis=1))
 
 

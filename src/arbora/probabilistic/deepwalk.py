@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.params import check_whole
+from arbora._base.params import check_real, check_whole
 from arbora._base.random import numpy_generator
 from arbora._base.types import RandomState
 from arbora.probabilistic import _deepwalk_kernels as kernels
@@ -52,7 +52,10 @@ def deepwalk(
     >>> deepwalk(graph, 4, random_state=0).shape
     (6, 4)
     """
-    dimension = check_whole(dimension, "dimension")
+    dimension, n_walks = check_whole(dimension, "dimension"), check_whole(n_walks, "n_walks")
+    walk_length, window = check_whole(walk_length, "walk_length"), check_whole(window, "window")
+    n_negative = check_whole(n_negative, "n_negative", least=0)
+    learning_rate = check_real(learning_rate, "learning_rate", above=0)
     rng = numpy_generator(random_state)
     csr = similarity.csr
     n = similarity.n_points

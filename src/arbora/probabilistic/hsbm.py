@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from arbora._base.params import check_whole
 from arbora._base.random import numpy_generator
 from arbora._base.types import Floats, Ints, RandomState
 from arbora.tree import Tree
@@ -73,8 +74,11 @@ def hierarchical_block_model(
         raise ValueError(
             f"community_size must be (smallest, largest) with 1 <= smallest. Got {community_size}."
         )
+    splits = np.array([check_whole(split, "branching") for split in np.atleast_1d(branching).tolist()])
+    if len(splits) == 0:
+        raise ValueError("branching must be a whole number, or several. Got none.")
     rng = numpy_generator(random_state)
-    blocks = _draw_blocks(len(of_level) - 1, np.atleast_1d(branching), n_nodes, smallest, largest, rng)
+    blocks = _draw_blocks(len(of_level) - 1, splits, n_nodes, smallest, largest, rng)
     sizes = _draw_sizes(blocks.shape[1], n_nodes, smallest, largest, rng)
     levels = np.repeat(blocks, sizes, axis=1)
     return HSBM(_draw_edges(levels, of_level, rng), levels, _tree_of_levels(levels))

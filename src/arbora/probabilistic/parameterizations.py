@@ -145,7 +145,8 @@ class AdamTrainer:
         """One epoch; returns the new model and the loss before."""
         self.optimizer.zero_grad(set_to_none=True)
         A, B = self.parameters()
-        if self.relaxation == "expected":
+        # the expectation has no other gradient here than the one through sampled trees
+        if self.relaxation in ("expected", "straight-through"):
             loss = objectives.expected_by_straight_through(self.loss, A, B, generator=self.generator)
         else:
             loss = self.loss(A, B)
