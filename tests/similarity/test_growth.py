@@ -6,9 +6,12 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 import arbora as ab
+from arbora.similarity._knn_kernels import nearest_linked
 from arbora.similarity.archive import similarity_from_arrays, similarity_to_arrays
 from arbora.similarity.growth import grown
 
@@ -63,6 +66,71 @@ def test_a_graph_grows_out_of_exact_search_and_after_loading(monkeypatch):
     missing = (whole.csr != 0).astype(int) - (found.csr != 0).astype(int)
     assert (missing > 0).sum() < 0.05 * whole.csr.nnz
     assert found.query(rows[:1]).argmax() == 0
+
+
+def test_cells_take_new_rows_without_being_found_again(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(1600, 4))
+    whole = ab.similarity.knn(rows, 6, "euclidean")
+    neighbors = importlib.import_module("arbora.similarity._neighbors")
+    monkeypatch.setattr(neighbors, "EXACT_UP_TO", 1000)
+    small = ab.similarity.knn(rows[:1500], 6, "euclidean", random_state=0)
+    found = grown(small, rows[1500:], random_state=0)
+    np.testing.assert_array_equal(found.model.index.centers, small.model.index.centers)
+    np.testing.assert_allclose(found.vectors()[:1500], small.vectors())
+    of_new, found_of_new = whole.csr[1500:] != 0, found.csr[1500:] != 0
+    assert ((of_new.astype(int) - found_of_new.astype(int)) > 0).sum() < 0.05 * of_new.nnz
+    itself = found.model.index.query(rows, 1, n_threads=1)[0].ravel()
+    np.testing.assert_array_equal(itself, np.arange(1600))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_neighbors_are_searched_for_new_rows_only(monkeypatch, kind):
+    # comparing all rows is what a whole search does; a call may ask an index about the new rows alone
+    rows = np.random.default_rng(0).normal(size=(400, 6))
+    indices = importlib.import_module("arbora.similarity._other_indices")
+    neighbors = importlib.import_module("arbora.similarity._neighbors")
+    index = neighbors.NeighborIndex if kind == "dense" else indices.SparseIndex
+    if kind == "sparse":
+        space = importlib.import_module("arbora.similarity._space")
+        monkeypatch.setattr(space, "_DENSE_VALUES", 10)
+        monkeypatch.setattr(space, "_SPARSE_RANK", 2)
+        rows = sp.csr_array(rows)
+    small = ab.similarity.knn(rows[:380], 5, "euclidean")
+    assert type(small.model.index) is index
+    asked = []
+    whole_search, query = index.neighbors, index.query
+
+    def counted_neighbors(self, *args, **options):
+        near, distance = whole_search(self, *args, **options)
+        asked.append(len(near))
+        return near, distance
+
+    def counted_query(self, X, *args):
+        asked.append(X.shape[0])
+        return query(self, X, *args)
+
+    monkeypatch.setattr(index, "neighbors", counted_neighbors)
+    monkeypatch.setattr(index, "query", counted_query)
+    found = grown(small, rows[380:])
+    assert asked and max(asked) == 20
+    monkeypatch.undo()
+    assert found.n_points == 400 and (np.diff(found.csr.indptr) >= 5).all()
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 30))
+def test_shortest_edges_are_selected_as_by_sorting_them(seed, n_neighbors, n_groups):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 12, n_groups)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    ends = rng.integers(0, n_groups, indptr[-1])
+    # few different lengths, so that there are ties; the same pair always has the same length
+    table = rng.integers(0, 4, (n_groups, n_groups)).astype(float)
+    starts = np.repeat(np.arange(n_groups), counts)
+    near, distance = nearest_linked(indptr, ends, table[starts, ends], n_neighbors)
+    for g in range(n_groups):
+        others = sorted({(table[g, h], h) for h in ends[indptr[g] : indptr[g + 1]] if h != g})[:n_neighbors]
+        others += [(np.inf, -1)] * (n_neighbors - len(others))
+        assert list(zip(distance[g], near[g], strict=True)) == others
 
 
 def test_sparse_vectors_grow(monkeypatch):

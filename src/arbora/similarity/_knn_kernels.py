@@ -160,6 +160,38 @@ def measure_and_sort(queries, points, who):
     return distance
 
 
+@kernel(nogil=True)
+def nearest_linked(indptr, groups, length, n_neighbors):
+    """The nearest groups that each group has an edge to: (int64, float64)[n_groups, n_neighbors], ties by number.
+
+    Row g of the graph has edges to `groups[indptr[g] : indptr[g + 1]]`, itself and repetitions among them, at
+    distances `length`. Fewer groups than wanted are followed by -1 at an infinite distance.
+    """
+    n_groups = indptr.shape[0] - 1
+    near = np.full((n_groups, n_neighbors), -1, dtype=np.int64)
+    distance = np.full((n_groups, n_neighbors), np.inf)
+    for g in range(n_groups):
+        row, best = near[g], distance[g]
+        for at in range(indptr[g], indptr[g + 1]):
+            group, value = groups[at], length[at]
+            is_known = group == g
+            for known in row:
+                is_known = is_known or known == group
+            place = n_neighbors
+            while place > 0 and (
+                best[place - 1] > value or (best[place - 1] == value and row[place - 1] > group)
+            ):
+                place -= 1
+            if is_known or place == n_neighbors:
+                continue
+            for k in range(n_neighbors - 1, place, -1):
+                best[k] = best[k - 1]
+                row[k] = row[k - 1]
+            best[place] = value
+            row[place] = group
+    return near, distance
+
+
 @inner
 def mean_of_row(row):
     """The mean (numba's own takes longer to compile)."""

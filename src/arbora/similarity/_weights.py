@@ -33,6 +33,21 @@ class Weighting:
             positive = self.radius[self.radius > 0]
             self.heat = float(np.median(positive)) if len(positive) else 1.0
 
+    def updated(self, distance: Floats, changed: Ints) -> Weighting:
+        """The weighting of more points, the old first, given which rows of distances are new or have changed.
+
+        Not for "heat", whose one scale all points share.
+        """
+        larger = Weighting("binary", distance)
+        larger.kind = self.kind
+        if self.kind == "fuzzy":
+            n_new = len(distance) - len(self.nearest)
+            larger.nearest = np.concatenate([self.nearest, np.zeros(n_new)])
+            larger.scale = np.concatenate([self.scale, np.zeros(n_new)])
+            if len(changed):
+                larger.nearest[changed], larger.scale[changed] = _local_scales(distance[changed])
+        return larger
+
     def of_own(self, distance: Floats) -> Singles:
         """Weight of each point's edges to its neighbors, seen from the point."""
         if distance.shape[1] == 0 or self.kind == "binary":

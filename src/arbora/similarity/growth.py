@@ -1,29 +1,24 @@
 """Similarities that get more points: the old ones first, then the new.
 
-A neighbor graph is built again over all points, from the vectors that its index holds, so that it is the graph that a
-fit on all of them would have had: new points also become neighbors of old ones.
+A neighbor graph becomes the graph that a fit on all points would have had: new points also become neighbors of old ones
+(`knn_growth`).
 """
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from arbora._base.arrays import as_matrix, as_sparse, as_vectors, check_finite
-from arbora._base.random import seed_of
-from arbora._base.threads import count_threads
 from arbora._base.types import AnyFloats, RandomState
-from arbora.similarity._duplicates import Groups, group_equal_rows
-from arbora.similarity._neighbors import EXACT_UP_TO, NeighborIndex
-from arbora.similarity._other_indices import SparseIndex
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import FeatureSimilarity
 from arbora.similarity.gaussian import DistanceSimilarity, GaussianSimilarity
 from arbora.similarity.graph import GraphSimilarity, graph
-from arbora.similarity.knn import KnnSimilarity, linked_neighbors
+from arbora.similarity.knn import KnnSimilarity
+from arbora.similarity.knn_growth import grown_knn
 from arbora.similarity.protocol import Similarity
 
 
@@ -61,7 +56,7 @@ def grown(
     array([0., 0., 1., 0.], dtype=float32)
     """
     if isinstance(similarity, KnnSimilarity):
-        found: Similarity = _grown_knn(similarity, X, n_neighbors, n_jobs, random_state)
+        found: Similarity = grown_knn(similarity, X, n_neighbors, n_jobs, random_state)
     elif isinstance(similarity, FeatureSimilarity):
         found = _grown_features(similarity, X)
     elif isinstance(similarity, GaussianSimilarity):
@@ -82,39 +77,6 @@ def grown(
 
 
 # ---- vectors -------------------------------------------------------------------------------------------------
-
-
-def _grown_knn(
-    similarity: KnnSimilarity, X: Any, n_neighbors: int | None, n_jobs: int | None, random_state: RandomState
-) -> KnnSimilarity:
-    space, old = copy.copy(similarity.model.space), similarity.model.index
-    known = similarity.vectors()
-    if known is None:
-        raise TypeError(
-            'A neighbor graph of distances (metric="precomputed") cannot grow: its distances are gone. Fit again.'
-        )
-    new = space.place(X)
-    n_threads = count_threads(n_jobs)
-    rows: Any
-    if isinstance(old, SparseIndex):
-        rows = sp.csr_array(sp.vstack([known, new / old.unit]))
-    elif isinstance(old, NeighborIndex):
-        rows = np.vstack([known, old.transform(new)])
-    else:
-        raise TypeError(f"A neighbor graph found by {type(old).__name__} cannot grow. Fit again.")
-    space.n_points, space.names = int(rows.shape[0]), None
-    wanted = similarity.n_neighbors if n_neighbors is None else n_neighbors
-    k = min(wanted, space.n_points - 1)
-    everyone = np.arange(space.n_points)
-    groups = group_equal_rows(rows) if k < space.n_points - 1 else Groups(everyone, everyone)
-    different = rows[groups.first]
-    if isinstance(old, NeighborIndex):
-        seed = seed_of(random_state) if len(groups.first) > EXACT_UP_TO else 0
-        index: Any = old.with_points(different, seed=seed, n_threads=n_threads)
-    else:
-        index = SparseIndex(different, old.unit)
-    weights = similarity.weights
-    return linked_neighbors(space, groups, index, k, weights, n_threads, lambda share: None)
 
 
 def _grown_features(similarity: FeatureSimilarity, X: Any) -> FeatureSimilarity:
