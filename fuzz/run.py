@@ -2,6 +2,7 @@
 
     python fuzz/run.py --seconds 180            cases 0, 1, 2, ... for three minutes
     python fuzz/run.py --first 5000 --count 100
+    python fuzz/run.py --count 100000 --seconds 86400 --log cases.jsonl
     python fuzz/run.py --one 5017               one case here, with its trace
 
 A case is a function of its number alone. Cases run in a child process, which is replaced when it dies or when one
@@ -130,6 +131,7 @@ def run_case(number: int) -> dict[str, Any]:
     do, rng = draw(number)
     note = Note()
     record: dict[str, Any] = {"case": number, "call": do.__name__, "outcome": "ok", "message": ""}
+    began = time.process_time()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -138,6 +140,7 @@ def run_case(number: int) -> dict[str, Any]:
         record["outcome"] = outcome_of(error, note)
         record["message"] = f"{type(error).__name__}: {error}"[:300]
         record["trace"] = "".join(traceback.format_exception(error))[-3000:]
+    record["cpu"] = round(time.process_time() - began, 4)
     record["said"] = note.said
     return record
 
@@ -218,6 +221,19 @@ def _failure(number: int, outcome: str, message: str) -> dict[str, Any]:
     return {"case": number, "call": draw(number)[0].__name__, "outcome": outcome, "message": message}
 
 
+def logged(found: Iterator[dict[str, Any]], path: Path) -> Iterator[dict[str, Any]]:
+    """The same records, each added to a file at once: a run that is stopped keeps its count."""
+    with path.open("a", buffering=1) as log:
+        for record in found:
+            shown = record if record["outcome"] not in ("ok", "clear") else _short(record)
+            log.write(json.dumps(shown) + "\n")
+            yield record
+
+
+def _short(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in ("case", "call", "outcome", "cpu")}
+
+
 def report(found: Iterator[dict[str, Any]]) -> Counter[str]:
     """Print counts, and the first case of every kind of failure."""
     counts: Counter[str] = Counter()
@@ -246,6 +262,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--count", type=int, default=10**9, help="how many cases at most")
     parser.add_argument("--seconds", type=float, default=180, help="how long at most")
+    parser.add_argument("--log", type=Path, help="file to which every case is added as a line of JSON")
     parser.add_argument("--one", type=int, help="run this case alone, here, and show its trace")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -258,7 +275,8 @@ def main() -> int:
         child(given.first, stop, given.seconds)
         return 0
     print(f"cases from {given.first}, {given.seconds:g} seconds", flush=True)
-    counts = report(records(given.first, stop, given.seconds))
+    found = records(given.first, stop, given.seconds)
+    counts = report(found if given.log is None else logged(found, given.log))
     return int(any(counts[outcome] for outcome in BAD))
 
 
