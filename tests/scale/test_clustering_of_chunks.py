@@ -214,8 +214,8 @@ def test_a_checkpoint_goes_on_where_it_stopped_and_refuses_other_data(built, tmp
     def fails(*arguments):
         raise AssertionError("computed again")
 
-    for name in ("find_neighbors", "first_tree"):
-        monkeypatch.setattr(f"arbora.scale.build.{name}", fails)
+    for name in ("build.find_neighbors", "run.first_tree"):
+        monkeypatch.setattr(f"arbora.scale.{name}", fails)
     assert same_tree(build_on_dask(X, options, limits=SMALL_PARTS).tree, built.tree)
     with pytest.raises(ValueError, match="other work"):
         build_on_dask(da.from_array(ROWS + 1, chunks=(1000, -1)), options, limits=SMALL_PARTS)

@@ -1,7 +1,16 @@
-"""Clustering on many machines: `arbora.cluster` and `arbora.TreeClustering` on Dask arrays."""
+"""Clustering on many machines: Dask arrays and graphs in shards."""
 
 from arbora.scale.build import build_on_dask
+from arbora.scale.graphs import build_graph_on_dask, is_small, refine_on_dask
 from arbora.scale.plan import LIMITS, Limits
-from arbora.scale.summed import DistributedGraph
+from arbora.similarity.summed import DistributedGraph
 
-__all__ = ["LIMITS", "DistributedGraph", "Limits", "build_on_dask"]
+__all__ = [
+    "LIMITS",
+    "DistributedGraph",
+    "Limits",
+    "build_graph_on_dask",
+    "build_on_dask",
+    "is_small",
+    "refine_on_dask",
+]

@@ -1,8 +1,6 @@
-"""`arbora.cluster` on a Dask array: what runs where, in order.
+"""`arbora.cluster` on a Dask array: rows are sent to parts, and each part finds the neighbors of its rows.
 
-Rows are sent to parts; each part finds the neighbors of its rows and links them to a first tree. The pieces of these
-trees, as heavy points, make one small graph, whose tree is searched here. Along it new parts are cut and searched,
-which have none of the borders of the first ones; and the tree of their pieces is searched here once more.
+What follows, from the graphs of the parts to the tree, is in `arbora.scale.run`.
 """
 
 from __future__ import annotations
@@ -29,31 +27,18 @@ from arbora._base.random import LARGEST_SEED, seed_of
 from arbora._base.threads import count_threads
 from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.metrics import dasgupta_cost
-from arbora.scale.assembly import Whole, put_together, searched_above
-from arbora.scale.division import Bundles, Coordinates, Division, bundled, divide, natural, send_to_parts
-from arbora.scale.exchange import Labeled, item, letters_to, mutual
+from arbora.scale.division import Coordinates, Division, divide, natural, send_to_parts
+from arbora.scale.exchange import item, letters_to, mutual
 from arbora.scale.joins import component_of_rows, join_components, means_of_components, sum_cells
-from arbora.scale.neighbors import Directed, PartGraph, find_neighbors, join_part, mail_edges
-from arbora.scale.pieces import Heavy, PartTree, piece_graph
+from arbora.scale.neighbors import Directed, find_neighbors, join_part, mail_edges
 from arbora.scale.plan import LIMITS, Limits, Plan
-from arbora.scale.searches import (
-    FinalPart,
-    NewPart,
-    assemble,
-    first_tree,
-    heavy_engine,
-    move_points,
-    search_new_part,
-    side_by_side,
-    subtree_of,
-    tree_of_pieces,
-)
+from arbora.scale.run import PartsRun, Searched
 from arbora.scale.steps import Steps
-from arbora.scale.summed import DistributedGraph
 from arbora.search.cluster import Built, Options, Settled, Timed, build
 from arbora.search.heights import with_heights
 from arbora.search.inputs import read_input
 from arbora.search.report import ClusterReport
+from arbora.similarity.summed import DistributedGraph
 from arbora.tree import Tree
 
 
@@ -130,22 +115,21 @@ def _build_in_memory(blocks: list[Any], options: Options, argument: str) -> Buil
 
 
 class _Run:
-    """One clustering, step by step."""
+    """One clustering of rows, step by step."""
 
     def __init__(
         self, X: Any, options: Options, engine: Engine, progress: ProgressCallback, plan: Plan, argument: str
     ) -> None:
         self.X = in_even_chunks(X, plan.block)
-        self.options, self.engine, self.progress, self.plan = options, engine, progress, plan
+        self.options, self.engine, self.plan = options, engine, plan
         self.argument = argument
-        self.delayed = require("dask", "A Dask array").delayed
-        self.n_threads = count_threads(options.n_jobs)
         # the first row of each block, and where the last one ends
         self.starts = np.concatenate([[0], np.cumsum(self.X.chunks[0])])
-        self.seconds: dict[str, float] = {}
         checkpoint = self._checkpoint()
         self.seed = seed_of(options.random_state) if checkpoint is None else checkpoint.seed
         self.steps = Steps(checkpoint, engine)
+        self.parts = PartsRun(engine, plan, self.steps, count_threads(options.n_jobs), progress)
+        self.delayed = self.parts.delayed
 
     def _checkpoint(self) -> Checkpoint | None:
         options = self.options
@@ -165,32 +149,16 @@ class _Run:
             options.checkpoint, method=method, identity=identity, random_state=options.random_state
         )
 
-    def stage(self, name: str) -> Timed:
-        return Timed(self.seconds, name, self.progress)
-
     def build(self) -> Built:
         """All of it."""
-        with self.stage("check") as stage:
+        with self.parts.stage("check") as stage:
             drawn = self._divide(stage)
-        with self.stage("neighbors") as stage:
+        with self.parts.stage("neighbors") as stage:
             graphs, partners = self._graphs(drawn, stage)
-        with self.stage("parts") as stage:
-            first = self._first_trees(graphs, partners, stage)
-            edges, summaries = first.sums()
-        with self.stage("top"):
-            heavy = piece_graph([one.sizes for one in summaries], edges)
-            top, cost_before = self._top(heavy, sum(one.inner_cost for one in summaries))
-            bundles = bundled(top, heavy.sizes, self.plan.part)
-        with self.stage("search") as stage:
-            second, finals = self._search(first, heavy, top, bundles, stage)
-            del first, graphs
-        with self.stage("top again"):
-            edges, _ = second.sums()
-            heavy = piece_graph([part.found.sizes for part in finals], edges)
-            whole = searched_above(put_together(finals, top, bundles), heavy, self.n_threads)
-        with self.stage("heights"):
-            tree, similarity = self._with_heights(whole, heavy, second, finals, drawn)
-        return self._built(tree, similarity, cost_before, drawn.settled)
+        searched = self.parts.from_graphs(graphs, partners)
+        with self.parts.stage("heights"):
+            tree, similarity = self._with_heights(searched, drawn)
+        return self._built(tree, similarity, drawn.settled)
 
     # ---- the division ----------------------------------------------------------------------------------------
 
@@ -210,7 +178,7 @@ class _Run:
         scaled = settled.given.values
         coordinates = Coordinates.of_sample(scaled, settled.metric, settled.scaling)
         placed = coordinates.of_scaled(scaled)
-        division = divide(placed, coordinates, self.plan, self.seed, self.n_threads)
+        division = divide(placed, coordinates, self.plan, self.seed, self.parts.n_threads)
         return _Drawn(sampled, scaled, settled, division)
 
     # ---- the first parts -------------------------------------------------------------------------------------
@@ -249,73 +217,17 @@ class _Run:
         )
         return graphs, partners
 
-    def _first_trees(self, graphs: list[Any], partners: list[list[int]], stage: Stage) -> Labeled:
-        """A tree of each part, cut into pieces."""
-        trees = [
-            self.steps.task(f"first-{part}", PartTree, first_tree, graph, self.plan.piece)
-            for part, graph in enumerate(graphs)
-        ]
-        return Labeled(self.engine, self.delayed, graphs, self.engine.persist(trees, stage), partners)
-
-    # ---- the tree of pieces ----------------------------------------------------------------------------------
-
-    def _top(self, heavy: Heavy, inner_cost: float) -> tuple[Tree, float]:
-        """The tree over the pieces of all parts, and what the first tree costs."""
-
-        def compute() -> dict[str, Any]:
-            start, found = tree_of_pieces(heavy, self.n_threads)
-            cost = float(heavy_engine(heavy).costs(start).sum()) + inner_cost
-            return {"parent": found.parent, "cost": np.array(cost)}
-
-        kept = self.steps.here("top", compute)
-        return Tree(kept["parent"], len(heavy.sizes)), float(kept["cost"])
-
-    # ---- the new parts ---------------------------------------------------------------------------------------
-
-    def _search(
-        self, first: Labeled, heavy: Heavy, top: Tree, bundles: Bundles, stage: Stage
-    ) -> tuple[Labeled, list[FinalPart]]:
-        """New parts along the tree of pieces, each searched; and here what the whole tree is made of."""
-        delayed = self.delayed
-        bundle = bundles.label
-        shared = [delayed(heavy.first, traverse=False), delayed(bundle, traverse=False)]
-        moved = [
-            delayed(move_points)(graph, tree, label, part, *shared)
-            for part, (graph, tree, label) in enumerate(zip(first.graphs, first.trees, first.out_labels))
-        ]
-        news = []
-        for part in range(int(bundle.max()) + 1):
-            pieces = np.flatnonzero(bundle == part)
-            senders = np.unique(np.searchsorted(heavy.first, pieces, side="right") - 1).tolist()
-            over, roots = _over_pieces(top, bundles.nodes[bundles.of_node == part], pieces)
-            given = [delayed(item)(moved[sender], part) for sender in senders]
-            news.append(delayed(assemble)(given, part, delayed(over, traverse=False), pieces, roots))
-        news = self.engine.persist(news)
-        sizes = self.plan.piece, self.plan.n_rows
-        found = self.engine.persist(
-            [
-                self.steps.task(f"second-{part}", FinalPart, search_new_part, new, *sizes)
-                for part, new in enumerate(news)
-            ],
-            stage,
-        )
-        graphs = self.engine.persist([delayed(_graph_of)(new) for new in news])
-        trees = self.engine.persist([delayed(_tree_of)(one) for one in found])
-        partners = self.engine.gather([delayed(_owners)(graph) for graph in graphs])
-        return Labeled(self.engine, delayed, graphs, trees, partners), self.engine.gather(found)
-
     # ---- the result ------------------------------------------------------------------------------------------
 
-    def _with_heights(
-        self, whole: Whole, heavy: Heavy, second: Labeled, finals: list[FinalPart], drawn: _Drawn
-    ) -> tuple[Tree, DistributedGraph]:
+    def _with_heights(self, searched: Searched, drawn: _Drawn) -> tuple[Tree, DistributedGraph]:
         """The tree with heights and with its components joined, and its graph."""
+        whole, heavy, second = searched.whole, searched.heavy, searched.second
         degrees = np.empty(self.plan.n_rows)
-        for part in finals:
+        for part in searched.finals:
             degrees[part.ids] = part.degrees
         n_components, of_piece, of_row = component_of_rows(heavy.graph, whole)
         self.n_components = n_components
-        graph = self._graph(whole.tree, whole.cross, degrees, finals, drawn)
+        graph = self._graph(whole.tree, whole.cross, degrees, searched, drawn)
         tree = with_heights(whole.tree, graph)
         if n_components < 3:
             return tree, graph
@@ -325,30 +237,30 @@ class _Run:
         )
         means = means_of_components(np.concatenate(sums), heavy.sizes, of_piece)
         tree, cross = join_components(tree, whole.cross, of_row, means)
-        return tree, self._graph(tree, cross, degrees, finals, drawn)
+        return tree, self._graph(tree, cross, degrees, searched, drawn)
 
     def _graph(
-        self, tree: Tree, cross: Floats, degrees: Floats, finals: list[FinalPart], drawn: _Drawn
+        self, tree: Tree, cross: Floats, degrees: Floats, searched: Searched, drawn: _Drawn
     ) -> DistributedGraph:
         return DistributedGraph(
             tree.parent,
             cross,
             degrees,
-            n_edges=sum(int(part.n_edges) for part in finals) // 2,
+            n_edges=sum(int(part.n_edges) for part in searched.finals) // 2,
             n_neighbors=self.options.n_neighbors,
             metric=drawn.settled.metric,
             sampled=drawn.sampled,
             sample=drawn.sample,
         )
 
-    def _built(self, tree: Tree, graph: DistributedGraph, cost_before: float, settled: Settled) -> Built:
+    def _built(self, tree: Tree, graph: DistributedGraph, settled: Settled) -> Built:
         total = graph.total or 1.0
         report = ClusterReport(
             f"{self.plan.n_rows:,} vectors of {self.X.shape[1]:,} features in a Dask array",
             repr(graph),
-            cost_before / total,
+            self.parts.cost_before / total,
             float(dasgupta_cost(tree, graph)) / total,
-            self.seconds,
+            self.parts.seconds,
             n_components=self.n_components,
             choices=self.options.choices(settled, graph),
         )
@@ -367,21 +279,3 @@ class _Drawn(NamedTuple):
 def _checked_sample(block: AnyFloats, wanted: Ints) -> tuple[tuple[int, int], AnyFloats]:
     """What is not finite in a block, and some of its rows."""
     return count_non_finite(block), natural(block[wanted])
-
-
-def _over_pieces(top: Tree, nodes: Ints, pieces: Ints) -> tuple[Tree, Ints]:
-    """The tree over the pieces of one new part, below a node that joins the subtrees it consists of; and these."""
-    found = [subtree_of(top, int(node)) for node in nodes]
-    return side_by_side([tree for _, tree in found], [np.searchsorted(pieces, below) for below, _ in found])
-
-
-def _graph_of(new: NewPart) -> PartGraph:
-    return new.graph
-
-
-def _tree_of(final: FinalPart) -> PartTree:
-    return final.found
-
-
-def _owners(graph: PartGraph) -> list[int]:
-    return [int(owner) for owner in np.unique(graph.out_owner)]

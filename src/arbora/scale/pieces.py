@@ -129,6 +129,8 @@ class Summary(NamedTuple):
 
 def summarize(found: PartTree) -> Summary:
     """Sizes of the pieces, and what the tree below them costs."""
+    if len(found.nodes) == 0:
+        return Summary(found.sizes, 0.0)
     tree = found.tree
     inner = ~is_above(tree, found.nodes)[tree.n_leaves :]
     cost = float(found.cross[inner] @ tree.sizes[tree.n_leaves :][inner])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 # Rows of a block are a multiple of this, so that matrix products have the same shapes whatever the caller's chunks.
@@ -30,6 +31,9 @@ class Limits:
         Heavy points whose tree is searched on the coordinator, about.
     smallest_piece : int
         Rows that a heavy point stands for, at least where there are many rows.
+    edges : int
+        Edges of a part of a graph in shards, about; a graph of no more, and of no more nodes than `part`, is searched
+        as in memory.
 
     Examples
     --------
@@ -46,6 +50,7 @@ class Limits:
     sample: int = 100_000
     pieces: int = 65_536
     smallest_piece: int = 4
+    edges: int = 5_000_000
 
 
 LIMITS = Limits()
@@ -64,10 +69,11 @@ class Plan:
     limits: Limits
 
     @classmethod
-    def of(cls, n_rows: int, limits: Limits = LIMITS) -> Plan:
-        """The sizes that suit a number of rows."""
-        part = max(limits.part, -(-n_rows // limits.most_parts))
-        n_cells = limits.cells_per_part * -(-n_rows // part)
+    def of(cls, n_rows: int, limits: Limits = LIMITS, *, total: float | None = None) -> Plan:
+        """The sizes that suit a number of rows, which weigh `total` where they do not all count for one."""
+        weight = n_rows if total is None else math.ceil(total)
+        part = max(limits.part, -(-weight // limits.most_parts))
+        n_cells = limits.cells_per_part * -(-weight // part)
         return cls(
             n_rows=n_rows,
             part=part,

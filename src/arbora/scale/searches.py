@@ -24,30 +24,32 @@ from arbora.tree import Tree
 from arbora.tree.surgery import graft, is_above
 
 # Sweeps until no move helps; and those of `arbora.cluster` on so many rows that they are searched by levels.
-_MAX_SWEEPS, _SWEEPS_OF_LARGE, _SWEEPS_OF_PIECES = 100, 1, 1
+_MAX_SWEEPS, _SWEEPS_OF_LARGE = 100, 1
 _BY_LEVELS = replace(LEVELS, large=1)
 
 
 def first_tree(graph: PartGraph, largest_piece: int) -> PartTree:
-    """Average linkage of a part's points by the edges within the part."""
+    """Average linkage of a part's points by the edges within the part; a part may have got no points."""
+    if len(graph.ids) == 0:
+        nobody = np.empty(0, dtype=np.int32)
+        return PartTree(nobody, np.empty(0), nobody.astype(np.int64), nobody)
     return cut_to_pieces(linkage(GraphSimilarity(graph.csr), "average", n_jobs=1), graph, largest_piece)
 
 
 def searched(
-    engine: Engine, tree: Tree, n_rows: int, *, n_threads: int = 1, sweeps: int = _SWEEPS_OF_LARGE
+    engine: Engine, tree: Tree, n_rows: int, *, n_threads: int = 1, sweeps: int | None = None
 ) -> Tree:
-    """A tree improved with the effort that `arbora.cluster` makes for so many rows in memory."""
+    """A tree improved with the effort that `arbora.cluster` makes for so many rows in memory, or as many sweeps."""
     rng = np.random.default_rng(0)
-    if n_rows < LEVELS.large:
-        return Search(engine, Run(), rng, max_sweeps=_MAX_SWEEPS, n_threads=n_threads).improve(tree)
-    search = Search(engine, Run(), rng, max_sweeps=sweeps, n_threads=n_threads, levels=_BY_LEVELS)
-    return search.improve(tree)
+    is_large = n_rows >= LEVELS.large
+    most = sweeps or (_SWEEPS_OF_LARGE if is_large else _MAX_SWEEPS)
+    levels = _BY_LEVELS if is_large else LEVELS
+    return Search(engine, Run(), rng, max_sweeps=most, n_threads=n_threads, levels=levels).improve(tree)
 
 
 def searched_pieces(heavy: Heavy, start: Tree, n_threads: int) -> Tree:
     """A tree of pieces improved."""
-    n_rows = int(heavy.sizes.sum())
-    return searched(heavy_engine(heavy), start, n_rows, n_threads=n_threads, sweeps=_SWEEPS_OF_PIECES)
+    return searched(heavy_engine(heavy), start, int(heavy.sizes.sum()), n_threads=n_threads)
 
 
 def heavy_engine(heavy: Heavy) -> GraphEngine:
@@ -95,6 +97,8 @@ def move_points(
     bundle: Ints,
 ) -> dict[int, Moved]:
     """The points of a part by the new part that their piece goes to; `bundle` is that of every piece."""
+    if len(graph.ids) == 0:
+        return {}
     new_part = bundle[first_piece[part] + found.label]
     edge_point, target, owner, weight = _all_edges(
         graph, new_part, bundle[first_piece[graph.out_owner] + out_label]
@@ -255,8 +259,8 @@ class FinalPart(NamedTuple):
         return PartTree(self.parent, self.cross, self.nodes, self.label)
 
 
-def search_new_part(given: NewPart, largest_piece: int, n_rows: int) -> FinalPart:
-    """Search each subtree of a new part; `n_rows` are those of all parts."""
+def search_new_part(given: NewPart, largest_piece: int, n_rows: int, sweeps: int | None = None) -> FinalPart:
+    """Search each subtree of a new part; `n_rows` are those of all parts, sweeps by default what `cluster` makes."""
     graph = given.graph
     tree = Tree(given.parent, len(graph.ids))
     engine = make_engine(GraphSimilarity(graph.csr), "dasgupta")
@@ -264,7 +268,7 @@ def search_new_part(given: NewPart, largest_piece: int, n_rows: int) -> FinalPar
     for node in given.roots.tolist():
         below, subtree = subtree_of(tree, node)
         if len(below) > 2:
-            subtree = searched(engine.restrict(below), subtree, n_rows)
+            subtree = searched(engine.restrict(below), subtree, n_rows, sweeps=sweeps)
         subtrees.append(subtree)
         leaves.append(below)
     whole, roots = side_by_side(subtrees, leaves)

@@ -281,6 +281,11 @@ def scale_of(scaling: Scaling | None) -> str:
 
 def build(given: Input, options: Options, progress: ProgressCallback = silent) -> Built:
     """Compare, link, refine, join what the graph leaves apart."""
+    shards = given.values.in_shards() if given.kind in ("similarity", "graph") else None
+    if shards is not None:
+        # the package that can stands above this one
+        spread: Built = import_module("arbora.scale").build_graph_on_dask(shards, options, progress)
+        return spread
     seconds: dict[str, float] = {}
     n_threads = count_threads(options.n_jobs)
     with Timed(seconds, "similarity", progress) as stage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,6 +197,15 @@ def improved(
     levels: Levels = LEVELS,
 ) -> Improved:
     """The tree that `refine` returns, from options that are checked; raises `Interrupted` on Ctrl-C."""
+    shards = similarity.in_shards()
+    if shards is not None:
+        # the package that can stands above this one
+        scale = import_module("arbora.scale")
+        if not scale.is_small(shards):
+            spread: Improved = scale.refine_on_dask(
+                tree, shards, task, effort, random_state, progress, checkpoint
+            )
+            return spread
     with allowing_threads(effort.n_threads):
         return _improved(tree, similarity, task, effort, random_state, progress, checkpoint, levels)
 

@@ -13,7 +13,6 @@ from arbora._base.threads import allowed_threads, share_out
 from arbora._base.types import Floats
 from arbora.similarity import _kernels as kernels
 from arbora.similarity._edges import GraphParts, read_graph_parts
-from arbora.similarity._shards import are_shards
 from arbora.similarity._symmetry import is_rounding
 from arbora.similarity.protocol import (
     Similarity,
@@ -24,6 +23,7 @@ from arbora.similarity.protocol import (
     information_of,
     names_of_subset,
 )
+from arbora.similarity.shards import are_shards
 
 if TYPE_CHECKING:
     from arbora.tree import Tree

@@ -23,6 +23,7 @@ from arbora.similarity import _kernels as kernels
 
 if TYPE_CHECKING:
     from arbora._base.distributed import Engine
+    from arbora.similarity.sharded import ShardedGraph
     from arbora.tree import Tree
 
 
@@ -123,6 +124,10 @@ class Similarity(ABC):
 
     def nearby_order(self) -> Ints | None:
         """The points in an order in which similar ones are near each other; None where none is known."""
+        return None
+
+    def in_shards(self) -> ShardedGraph | None:
+        """The graph whose edges are spread over machines, where it is one."""
         return None
 
     def without_self_loops(self) -> Similarity:

@@ -18,7 +18,7 @@ from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
 from arbora._base.params import check_whole
 from arbora._base.types import Floats
-from arbora.similarity import _shards as shards
+from arbora.similarity import shards
 from arbora.similarity.graph import GraphSimilarity
 from arbora.similarity.protocol import (
     check_covers,
@@ -35,8 +35,9 @@ class ShardedGraph(GraphSimilarity):
     """A graph in shards; build it with `arbora.similarity.graph(edges)`.
 
     Metrics sum over its shards, where these are: weights never travel, only one number per node of a tree does. What
-    needs all edges at once (searches, linkages, training) asks for `csr`, which fetches them where they fit into the
-    memory of this machine and is refused where they do not.
+    needs all edges at once (linkages, other objectives) asks for `csr`, which fetches them where they fit into the
+    memory of this machine and is refused where they do not. `arbora.cluster`, `arbora.refine` and batches of
+    `arbora.FPH` do not need them.
 
     Parameters
     ----------
@@ -47,15 +48,15 @@ class ShardedGraph(GraphSimilarity):
 
     def __init__(self, parts: list[Any], n_points: int | None = None) -> None:
         self._parts = parts
-        self._delayed = require("dask", "Edges in shards").delayed
-        found = self._gather([self._delayed(shards.facts_of)(part) for part in parts])
+        self.delayed = require("dask", "Edges in shards").delayed
+        found = self._gather([self.delayed(shards.facts_of)(part) for part in parts])
         self.n_pieces = sum(fact.n_edges for fact in found)
         least = max((fact.n_points for fact in found), default=0)
         self._n_points = least if n_points is None else check_whole(n_points, "n_points", least=max(1, least))
         if self._n_points == 0:
             raise ValueError("There are no edges and n_points is not given: the graph has no nodes.")
         # ends of edges are counted twice
-        self._by = rounders(2 * self.n_pieces, max((fact.largest for fact in found), default=1.0))
+        self.rounders = rounders(2 * self.n_pieces, max((fact.largest for fact in found), default=1.0))
         self._has_loops = True
         self.names = None
 
@@ -69,9 +70,13 @@ class ShardedGraph(GraphSimilarity):
 
     def _summed(self, function: Callable[..., Floats], *arguments: Any) -> Floats:
         """Exact sum over the shards of what a function answers in levels."""
-        shared = [self._delayed(argument, traverse=False) for argument in arguments]
-        tasks = [self._delayed(function)(part, *shared) for part in self._parts]
+        shared = [self.delayed(argument, traverse=False) for argument in arguments]
+        tasks = [self.delayed(function)(part, *shared) for part in self._parts]
         return joined(self._gather([sum_as_tree(tasks, sum)])[0])
+
+    def in_shards(self) -> ShardedGraph:
+        """Itself."""
+        return self
 
     @property
     def n_points(self) -> int:
@@ -95,7 +100,7 @@ class ShardedGraph(GraphSimilarity):
         """Weight of the edge from each node to itself."""
         if not self._has_loops:
             return np.zeros(self._n_points)
-        return self._summed(shards.loops_of, self._n_points, self._by)
+        return self._summed(shards.loops_of, self._n_points, self.rounders)
 
     def without_self_loops(self) -> ShardedGraph:
         """The same graph without edges from a node to itself."""
@@ -104,7 +109,7 @@ class ShardedGraph(GraphSimilarity):
         loopless = copy(self)
         for known in ("self_loops", "degrees"):
             loopless.__dict__.pop(known, None)
-        loopless._parts = [self._delayed(shards.without_loops)(part) for part in self._parts]
+        loopless._parts = [self.delayed(shards.without_loops)(part) for part in self._parts]
         loopless._has_loops = False
         return loopless
 
@@ -113,7 +118,7 @@ class ShardedGraph(GraphSimilarity):
     @property
     def n_edges(self) -> int:
         """Number of edges, each counted once, self-loops included."""
-        return sum(self._gather([self._delayed(_n_positive)(part) for part in self._distinct()]))
+        return sum(self._gather([self.delayed(_n_positive)(part) for part in self.distinct()]))
 
     @property
     def total(self) -> float:
@@ -122,7 +127,7 @@ class ShardedGraph(GraphSimilarity):
     @cached_property
     def degrees(self) -> Floats:  # type: ignore[override]
         """Sum of the weights at each node; a self-loop counts twice, so that degrees sum to 2 * total."""
-        return self._summed(shards.degrees_of, self._n_points, self._by)
+        return self._summed(shards.degrees_of, self._n_points, self.rounders)
 
     @property
     def is_non_negative(self) -> bool:
@@ -134,36 +139,32 @@ class ShardedGraph(GraphSimilarity):
         check_covers(self, tree)
         if tree.n_internal == 0:
             return np.zeros(0)
-        return self._summed(shards.cross_of, tree, self._by)
+        return self._summed(shards.cross_of, tree, self.rounders)
 
     def multiply(self, x: ArrayLike) -> Floats:
         """Sum over j ≠ i of similarity(i, j) x[j]. O(m), where the edges are."""
-        vectors = self._delayed(check_vectors_of_points(x, self._n_points), traverse=False)
-        tasks = [self._delayed(shards.product_of)(part, vectors) for part in self._parts]
+        vectors = self.delayed(check_vectors_of_points(x, self._n_points), traverse=False)
+        tasks = [self.delayed(shards.product_of)(part, vectors) for part in self._parts]
         return np.asarray(self._gather([sum_as_tree(tasks, sum)])[0], np.float64)
 
     def information(self, log_node_law: Floats) -> float:
         """As `Similarity.information`."""
-        law, twice = self._delayed(log_node_law, traverse=False), 2 * self.total
-        tasks = [self._delayed(_information_of)(part, law, twice) for part in self._distinct()]
+        law, twice = self.delayed(log_node_law, traverse=False), 2 * self.total
+        tasks = [self.delayed(_information_of)(part, law, twice) for part in self.distinct()]
         return float(sum(self._gather(tasks)))
 
     def sum_of_squares(self, center: float = 0.0) -> float:
         """Sum over unordered pairs of different points of (similarity - center)². O(m)."""
-        tasks = [self._delayed(_squares_of)(part, center) for part in self._distinct()]
+        tasks = [self.delayed(_squares_of)(part, center) for part in self.distinct()]
         found = self._gather(tasks)
         n_pairs = self._n_points * (self._n_points - 1) / 2
         return float(sum(square for square, _ in found) + center**2 * (n_pairs - sum(n for _, n in found)))
 
-    def _distinct(self) -> list[Any]:
-        """Shards in which every edge is in one piece: pieces are exchanged by the ends of edges."""
-        n_parts = len(self._parts)
-        return [
-            self._delayed(shards.joined_edges)(
-                [self._delayed(shards.part_of)(part, number, n_parts) for part in self._parts]
-            )
-            for number in range(n_parts)
-        ]
+    def distinct(self) -> list[Any]:
+        """Delayed shards in which every edge is in one piece: pieces are exchanged by the ends of edges."""
+        n = len(self._parts)
+        sent = [self.delayed(shards.in_buckets, nout=n)(part, n) for part in self._parts]
+        return [self.delayed(shards.joined_edges)([one[number] for one in sent]) for number in range(n)]
 
     # ---- single points -------------------------------------------------------------------------------
 
@@ -174,14 +175,14 @@ class ShardedGraph(GraphSimilarity):
         keys, place = np.unique(shards.Edges(*ends, np.empty(0)).keys, return_inverse=True)
         if len(keys) == 0:
             return np.zeros(left.shape)
-        return self._summed(shards.weights_of_pairs, keys, self._by)[place.ravel()].reshape(left.shape)
+        return self._summed(shards.weights_of_pairs, keys, self.rounders)[place.ravel()].reshape(left.shape)
 
     def rows(self, i: ArrayLike) -> Floats:
         """Similarity of the points i to all points."""
         points = check_points(i, self._n_points)
-        wanted = self._delayed(points, traverse=False)
+        wanted = self.delayed(points, traverse=False)
         found = self._gather(
-            [self._delayed(shards.neighbors_of)(part, wanted, self._n_points) for part in self._parts]
+            [self.delayed(shards.neighbors_of)(part, wanted, self._n_points) for part in self._parts]
         )
         rows: Floats = shards.adjacency_of(found, self._n_points)[points].toarray()
         rows[np.arange(len(points)), points] = self.self_loops[points]
@@ -190,15 +191,15 @@ class ShardedGraph(GraphSimilarity):
     def subset(self, points: ArrayLike) -> GraphSimilarity:
         """The graph of some of the nodes, in the given order, in the memory of this machine."""
         some = check_points(points, self._n_points)
-        wanted = self._delayed(some, traverse=False)
+        wanted = self.delayed(some, traverse=False)
         found = self._gather(
-            [self._delayed(shards.edges_among)(part, wanted, self._n_points) for part in self._parts]
+            [self.delayed(shards.edges_among)(part, wanted, self._n_points) for part in self._parts]
         )
         return GraphSimilarity(shards.adjacency_of(found, len(some)), self.self_loops[some])
 
     def identity(self) -> dict[str, Any]:
         """What decides the similarity, for `identity_of`."""
-        codes = self._gather([self._delayed(_code_of)(part) for part in self._distinct()])
+        codes = self._gather([self.delayed(_code_of)(part) for part in self.distinct()])
         return {"n_points": self._n_points, "edges": str(sum(codes) % 2**64)}
 
     def __repr__(self) -> str:

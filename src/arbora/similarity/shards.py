@@ -218,11 +218,20 @@ def joined_edges(parts: list[Edges]) -> Edges:
     return Edges(low[first], high[first], np.add.reduceat(weight, first) if len(first) else weight)
 
 
-def part_of(edges: Edges, number: int, n_parts: int) -> Edges:
-    """The edges whose ends fall into one of several parts."""
-    mixed = edges.keys * np.uint64(0x9E3779B97F4A7C15)
-    kept = (mixed >> np.uint64(40)) % np.uint64(n_parts) == number
-    return edges.where(kept)
+def mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers that look random, one per key."""
+    return keys * np.uint64(0x9E3779B97F4A7C15)
+
+
+def bucket_of(keys: NDArray[np.uint64], n_buckets: int) -> Ints:
+    """Which of so many buckets pairs belong to."""
+    return ((mixed(keys) >> np.uint64(40)) % np.uint64(n_buckets)).astype(np.int64)
+
+
+def in_buckets(edges: Edges, n_buckets: int) -> list[Edges]:
+    """The edges by the bucket that they belong to."""
+    bucket = bucket_of(edges.keys, n_buckets)
+    return [edges.where(bucket == number) for number in range(n_buckets)]
 
 
 def adjacency_of(parts: list[Edges], n_points: int) -> sp.csr_array:
