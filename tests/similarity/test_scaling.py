@@ -102,6 +102,15 @@ def test_no_choice_depends_on_the_unit_of_all_columns_or_the_order_of_rows():
         assert choose(X * 1000)[:2] == choose(X)[:2] == choose(shuffled)[:2]
 
 
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**-500, 2.0**500, 2.0**1000])
+@pytest.mark.parametrize("n_columns", [2, 5, 13])
+def test_squares_beyond_the_range_of_numbers_change_no_choice_and_no_scale(unit, n_columns):
+    X = load_wine().data[:, -n_columns:]
+    assert choose(X * unit)[:2] == choose(X)[:2]
+    for kind in ("standard", "robust", "rank"):
+        assert np.array_equal(fit_scaling(kind, X * unit).apply(X * unit), fit_scaling(kind, X).apply(X))
+
+
 def test_a_table_with_one_large_column_is_clustered_by_the_others_too():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 60)

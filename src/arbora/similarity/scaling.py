@@ -37,6 +37,8 @@ _HEAVY = 12.0
 _UNCORRELATED, _FALLING = 0.3, 0.9
 _N_QUANTILES = 1000
 _PROBED_ROWS, _PROBED_COLUMNS = 20_000, 100
+# Powers of two below which the fourth powers of numbers, and sums of them, are numbers too.
+_SAFE_EXPONENT = 200
 # Values in double precision at once: 128 MB.
 _VALUES_AT_ONCE = 1 << 24
 
@@ -120,8 +122,8 @@ def choose(rows: Any) -> Choice:
 
 def _choose_for_few_columns(rows: AnyFloats) -> Choice:
     """Distances; standardized where one column would decide them alone."""
-    variances = np.sort(_probe(rows).var(axis=0))
-    if len(variances) > 1 and 0 < variances[-2] * _UNLIKE_TIMES < variances[-1]:
+    spreads = np.sort(_deviations(_probe(rows)))
+    if len(spreads) > 1 and 0 < spreads[-2] < spreads[-1] / np.sqrt(_UNLIKE_TIMES):
         return Choice("euclidean", "standard", "unlike units: one column carries the variance")
     return Choice("euclidean", "none", f"{rows.shape[1]} columns, whose direction says little")
 
@@ -145,10 +147,28 @@ def _fitted_columns(kind: str, values: Floats) -> tuple[Floats, Floats, Floats]:
     n_quantiles = min(_N_QUANTILES, len(values)) if kind == "rank" else 0
     quantiles = np.nanquantile(values, np.linspace(0, 1, n_quantiles), axis=0)
     if kind == "standard":
-        return np.nanmean(values, axis=0), np.nanstd(values, axis=0), quantiles
+        safe, unit = _in_safe_units(values)
+        return np.nanmean(safe, axis=0) * unit, np.nanstd(safe, axis=0) * unit, quantiles
     low, center, high = np.nanpercentile(values, [25, 50, 75], axis=0)
     # a column more than half of which is one number has no quartiles apart
-    return center, np.where(high > low, high - low, np.nanstd(values, axis=0)), quantiles
+    return center, np.where(high > low, high - low, _deviations(values)), quantiles
+
+
+def _in_safe_units(values: Floats) -> tuple[Floats, Floats]:
+    """Columns in units in which squares and sums are within the range of numbers, and these units: nearly always 1.
+
+    They are powers of two, so that dividing by them rounds nothing.
+    """
+    largest = np.fmax(np.fmax.reduce(values, axis=0), -np.fmin.reduce(values, axis=0))
+    exponent = np.clip(np.frexp(largest)[1], -1021, 1023)
+    unit = np.where(np.abs(exponent) > _SAFE_EXPONENT, np.ldexp(1.0, exponent), 1.0)
+    return values if (unit == 1).all() else values / unit, unit
+
+
+def _deviations(values: Floats) -> Floats:
+    """Standard deviation of every column, missing values apart, of numbers however large or small."""
+    safe, unit = _in_safe_units(values)
+    return np.nanstd(safe, axis=0) * unit
 
 
 def column_blocks(shape: tuple[int, ...]) -> list[slice]:
@@ -170,8 +190,10 @@ def effective_columns(values: Floats) -> float:
 
 
 def _probe(rows: AnyFloats) -> Floats:
+    """Some of the rows, in a unit in which their squares are numbers: every choice is one of proportions."""
     step = max(1, len(rows) // _PROBED_ROWS)
-    return np.asarray(rows[::step], dtype=np.float64)
+    probe = np.asarray(rows[::step], dtype=np.float64)
+    return _in_safe_units(probe.reshape(-1, 1))[0].reshape(probe.shape)
 
 
 def _are_components(values: Floats) -> bool:
