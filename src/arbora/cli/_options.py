@@ -273,7 +273,7 @@ def running(seed: Seed = "0", threads: Threads = None) -> Running:
     """How a computation is repeated, and how much of the machine it uses."""
     if seed == "random":
         return Running(None, threads)
-    if not seed.isdigit() or int(seed) >= 2**32:
+    if not seed.isdecimal() or int(seed) >= 2**32:
         raise WrongOption(f"--seed must be a whole number below 4294967296, or random. Got {seed!r}.")
     return Running(int(seed), threads)
 

@@ -28,10 +28,10 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def number(value: Any) -> str:
     """Five significant digits; counts with separators."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return str(value)
     if hasattr(value, "item"):
         value = value.item()
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return str(value)
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -58,7 +58,7 @@ class CutTask:
 def numbers(text: str) -> list[int]:
     """Whole numbers with commas between them."""
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdigit() and int(part) > 0 for part in parts):
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise WrongOption(
             f"--clusters must be a positive whole number, or several as in 3,5,10. Got {text!r}."
         )
@@ -69,7 +69,7 @@ def least(text: str | None) -> int | str | None:
     """Fewest leaves of a cluster: a whole number, or auto."""
     if text is None or text.strip() == "auto":
         return None if text is None else "auto"
-    if not text.strip().isdigit() or int(text) < 1:
+    if not text.strip().isdecimal() or int(text) < 1:
         raise WrongOption(f"--min-size must be a positive whole number or auto. Got {text!r}.")
     return int(text)
 

@@ -58,15 +58,15 @@ def run_report(
 
 
 def class_numbers(y: Any, names: list[str], source: str) -> Any:
-    """Column of each point's true class, by name or by number."""
+    """Column of each point's true class, by name or, where these are no names, by number."""
     place = {name: k for k, name in enumerate(names)}
     values = y.tolist()
     if any(value is None for value in values):
         raise Unusable(f"{source} has points without a true class. Remove them first.")
-    if all(isinstance(value, int) and 0 <= value < len(names) for value in values):
-        return np.asarray(values)
     unknown = sorted({str(value) for value in values if str(value) not in place})
     if unknown:
+        if all(isinstance(value, int) and 0 <= value < len(names) for value in values):
+            return np.asarray(values)
         shown = ", ".join(map(repr, unknown[:5]))
         raise Unusable(f"{source} has classes that no column is named after: {shown}.")
     return np.array([place[str(value)] for value in values])

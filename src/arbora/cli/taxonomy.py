@@ -37,7 +37,10 @@ def run_taxonomy(
         tree_format(str(out))
     tree = read_tree_file(source, reading, own_format=True)
     reduced = tree.taxonomy(levels, min_size="auto" if min_size is None else min_size, by=cast(Any, by))
-    sizes = {level: np.bincount(labels) for level, labels in zip(sorted(levels), level_labels(reduced))}
+    # the level of 1 is the root, that of n the leaves themselves
+    labels = {1: np.zeros(tree.n_leaves, np.int64), tree.n_leaves: np.arange(tree.n_leaves)}
+    labels |= zip([level for level in levels if 1 < level < tree.n_leaves], level_labels(reduced))
+    sizes = {level: np.bincount(labels[level]) for level in levels}
     rows = [
         [f"{level:,}", int(size.min()), int(np.median(size)), int(size.max())]
         for level, size in sizes.items()

@@ -138,7 +138,7 @@ def _refused(status: int, why: str) -> Response:
 async def _body_within(request: Request, limit: int) -> bytes | None:
     """The body, or None as soon as it grows beyond the limit."""
     announced = request.headers.get("content-length", "0")
-    if not announced.isdigit() or int(announced) > limit:
+    if not announced.isdecimal() or int(announced) > limit:
         return None
     parts, total = [], 0
     async for part in request.stream():
