@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -142,14 +143,37 @@ def test_an_estimator_fits_and_predicts_lazily_block_by_block(monkeypatch, tmp_p
     assert model.place(new[:10]).confidence.min() > 0
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :4])
-    with pytest.raises(MemoryError, match="fit into memory"):
-        model.refine()
     with pytest.raises(TypeError, match="cannot grow"):
         model.partial_fit(new)
     with pytest.raises(TypeError, match="in memory"):
         model.partial_fit(X)
-    with pytest.raises(TypeError, match="cannot be saved"):
-        model.save(tmp_path / "model.npz")
+
+
+def test_a_model_is_refined_on_the_parts_that_the_cluster_holds_and_saved_without_them(monkeypatch, tmp_path):
+    for module in ("build", "graphs"):
+        monkeypatch.setattr(f"arbora.scale.{module}.LIMITS", SMALL_PARTS)
+    model = ab.TreeClustering(5, metric="euclidean", random_state=0, n_jobs=1).fit(
+        da.from_array(ROWS, chunks=(1000, -1))
+    )
+    cost, tree = model.report_.cost_after, model.tree_
+    assert np.isclose(
+        ab.metrics.dasgupta_cost(tree, model.similarity_.in_shards(), normalize=True), cost, rtol=1e-5
+    )
+    worse = ab.linkage(ROWS, "ward")
+    assert ab.metrics.dasgupta_cost(worse, model.similarity_, normalize=True) > cost
+    model.refine()
+    assert model.report_.cost_after <= cost * (1 + 1e-6)
+    model.save(tmp_path / "model.npz")
+    for again in (ab.TreeClustering.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+        assert same_tree(again.tree_, model.tree_)
+        assert np.array_equal(again.predict(ROWS[:200]), model.predict(ROWS[:200]))
+        assert ab.metrics.dasgupta_cost(again.tree_, again.similarity_) == ab.metrics.dasgupta_cost(
+            model.tree_, model.similarity_
+        )
+        with pytest.raises(MemoryError, match="without it"):
+            ab.metrics.dasgupta_cost(worse, again.similarity_)
+        with pytest.raises(MemoryError, match="without it"):
+            again.refine()
 
 
 def test_a_model_fitted_in_memory_predicts_dask_arrays():

@@ -1,4 +1,4 @@
-"""Trees over graphs whose edges no machine holds: the same however these are divided, and about as good as in memory."""
+"""Trees over graphs whose edges no machine holds: the same however these are divided, about as good as in memory."""
 
 from __future__ import annotations
 

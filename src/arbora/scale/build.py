@@ -29,6 +29,7 @@ from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.metrics import dasgupta_cost
 from arbora.scale.division import Coordinates, Division, divide, natural, send_to_parts
 from arbora.scale.exchange import item, letters_to, mutual
+from arbora.scale.graph_parts import edges_of_part
 from arbora.scale.joins import component_of_rows, join_components, means_of_components, sum_cells
 from arbora.scale.neighbors import Directed, find_neighbors, join_part, mail_edges
 from arbora.scale.plan import LIMITS, Limits, Plan
@@ -38,7 +39,7 @@ from arbora.search.cluster import Built, Options, Settled, Timed, build
 from arbora.search.heights import with_heights
 from arbora.search.inputs import read_input
 from arbora.search.report import ClusterReport
-from arbora.similarity.summed import DistributedGraph
+from arbora.similarity.summed import DistributedGraph, Parts
 from arbora.tree import Tree
 
 
@@ -251,6 +252,7 @@ class _Run:
             metric=drawn.settled.metric,
             sampled=drawn.sampled,
             sample=drawn.sample,
+            parts=Parts(searched.second.graphs, edges_of_part),
         )
 
     def _built(self, tree: Tree, graph: DistributedGraph, settled: Settled) -> Built:

@@ -68,3 +68,14 @@ def part_graph(sent: Sequence[Edges | None], part: int, part_of_node: NDArray[np
 def part_of_tree(graph: PartGraph, over: Tree, roots: Ints) -> NewPart:
     """A part whose points are the leaves of a tree, in order; `roots` are the subtrees that it consists of."""
     return NewPart(graph, over.parent, roots)
+
+
+def edges_of_part(graph: PartGraph, part: int) -> Edges:
+    """The edges within a part, and those to later parts."""
+    row = np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr))
+    once = row < graph.indices
+    later = graph.out_owner > part
+    left = np.concatenate([graph.ids[row[once]], graph.ids[graph.out_point[later]]])
+    right = np.concatenate([graph.ids[graph.indices[once]], graph.out_id[later]])
+    weight = np.concatenate([graph.data[once], graph.out_weight[later]]).astype(np.float64)
+    return Edges(np.minimum(left, right), np.maximum(left, right), weight)

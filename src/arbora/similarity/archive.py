@@ -31,6 +31,7 @@ from arbora.similarity.gaussian import (
 from arbora.similarity.graph import GraphSimilarity
 from arbora.similarity.knn import KnnModel, KnnSimilarity
 from arbora.similarity.protocol import Similarity
+from arbora.similarity.summed import DistributedGraph
 
 Arrays = dict[str, NDArray[Any]]
 # Numbers and arrays that each part of a neighbor graph is made of, where it has them.
@@ -127,6 +128,33 @@ def _read_graph(arrays: Mapping[str, NDArray[Any]]) -> GraphSimilarity:
     _require(csr.shape[0] == csr.shape[1], "its adjacency is not square")
     _require(arrays["self_loops"].shape == (csr.shape[0],), "its self-loops do not fit")
     return GraphSimilarity(csr, arrays["self_loops"])
+
+
+def _write_distributed(similarity: DistributedGraph) -> Arrays:
+    return similarity.arrays()
+
+
+def _read_distributed(arrays: Mapping[str, NDArray[Any]]) -> DistributedGraph:
+    parent, cross, degrees, sampled, sample = (
+        arrays[name] for name in ("parent", "cross", "degrees", "sampled", "sample")
+    )
+    _require(len(parent) == len(cross) + len(degrees), "its sums do not fit its tree")
+    _require(sample.ndim == 2 and len(sample) == len(sampled), "its sample does not fit")
+    _require(
+        len(sampled) == 0 or 0 <= sampled.min() <= sampled.max() < len(degrees), "its sample lies outside"
+    )
+    metric = check_choice(str(arrays["metric"]), "metric", ("cosine", "euclidean"))
+    n_edges, n_neighbors = int(arrays["n_edges"]), int(arrays["n_neighbors"])
+    return DistributedGraph(
+        parent,
+        cross,
+        degrees,
+        n_edges=n_edges,
+        n_neighbors=n_neighbors,
+        metric=metric,
+        sampled=sampled,
+        sample=sample,
+    )
 
 
 # ---- neighbor graphs -----------------------------------------------------------------------------------------
@@ -238,6 +266,7 @@ def _require(holds: bool, problem: str) -> None:
 
 
 _KINDS: dict[str, tuple[type[Similarity], Callable[[Any], Arrays], Callable[[Any], Similarity]]] = {
+    "distributed": (DistributedGraph, _write_distributed, _read_distributed),
     "dense": (DenseSimilarity, _write_dense, _read_dense),
     "distances": (DistanceSimilarity, _write_distances, _read_distances),
     "features": (FeatureSimilarity, _write_features, _read_features),
