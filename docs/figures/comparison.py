@@ -30,7 +30,7 @@ def best_cut(data, k):
 def by_graph(data, k):
     """FPH on the graph of nearest neighbors."""
     graph = ab.similarity.knn(data, metric="euclidean")
-    return ab.FPH(k, n_internal=24, max_epochs=60, random_state=0).fit(graph).labels_
+    return ab.FPH(k, n_internal=24, max_epochs=60, random_state=0).fit(graph).flat_labels()
 
 
 METHODS = {

@@ -255,9 +255,22 @@ def test_the_history_is_one_record_per_evaluation():
     assert model.history_["cost"][0] == pytest.approx(start_score("dasgupta"))
 
 
-def test_labels_are_exactly_as_many_clusters_as_asked_for():
+def test_labels_are_a_cut_of_the_tree_and_flat_labels_exactly_as_many_as_asked_for():
     for k in (1, 2, 7, 100):
-        assert len(np.unique(ab.FPH(k, **QUICK).fit(GRAPH.adjacency).labels_)) == k
+        model = ab.FPH(k, **QUICK).fit(GRAPH.adjacency)
+        how = {"by": "information", "similarity": model.similarity_, "min_size": "auto"}
+        np.testing.assert_array_equal(model.labels_, model.tree_.cut(k, exact="nearest", **how))
+        assert len(np.unique(model.labels_)) == model.n_clusters_
+        assert len(np.unique(model.flat_labels())) == len(np.unique(model.flat_labels(k))) == k
+    with pytest.raises(ValueError, match="n_clusters"):
+        model.flat_labels(0)
+
+
+def test_every_cluster_of_a_large_enough_cut_is_one_subtree():
+    model = ab.FPH(4, **QUICK).fit(GRAPH.adjacency)
+    for cluster in range(model.n_clusters_):
+        members = np.flatnonzero(model.labels_ == cluster)
+        assert model.tree_.sizes[model.tree_.lca(members[0], members).max()] == len(members)
 
 
 @pytest.mark.parametrize("exponent", [-1000, -550, 0, 500, 1020])

@@ -52,6 +52,21 @@ def flat_labels(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> Int
     return labels
 
 
+def cut_labels(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> Ints:
+    """Cluster of every leaf in the cut of the tree that keeps most information, into the nearest number it offers.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> triangles = ab.similarity.graph(([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3]))
+    >>> cut_labels(ab.Tree.from_newick("((0,1,2),(3,4,5));"), triangles, 2)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    if similarity.total <= 0:
+        return tree.cut(n_clusters, min_size="auto", exact="nearest")
+    return tree.cut(n_clusters, by="information", similarity=similarity, min_size="auto", exact="nearest")
+
+
 def resolve(tree: Tree, similarity: GraphSimilarity) -> Tree:
     """Binary: the children of a wide node are joined like by like (Paris linkage of the edges between them)."""
     if tree.is_binary or tree.n_leaves < 3:

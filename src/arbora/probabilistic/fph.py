@@ -23,7 +23,7 @@ from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
 from arbora.probabilistic import stages
 from arbora.probabilistic.elbow import elbow
 from arbora.probabilistic.expected import sample_parents
-from arbora.probabilistic.flat import flat_labels
+from arbora.probabilistic.flat import cut_labels, flat_labels
 from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights, shares_of
 from arbora.probabilistic.options import Directed, GraphSource, Optimizer, Options, Precision
 from arbora.probabilistic.spare_nodes import use_spare_nodes
@@ -108,10 +108,10 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     A_ : scipy.sparse.csr_array, shape (n_leaves, n_internal)
     B_ : ndarray, shape (n_internal, n_internal)
     labels_ : ndarray of int64, shape (n_leaves,)
-        Exactly `n_clusters` flat clusters that preserve most of the information in `tree_`, by
-        `arbora.probabilistic.flat.flat_labels`. They follow the tree, but are not a cut of it: wide splits are
-        first resolved, and the leaves of small outlying branches join the cluster their edges lead to.
-        ``tree_.cut(n_clusters)`` cuts the tree itself.
+        A cut of the tree: ``tree_.cut(n_clusters, by="information", similarity=similarity_, min_size="auto",
+        exact="nearest")``. For exactly `n_clusters`, which wide splits may not offer, see `flat_labels`.
+    n_clusters_ : int
+        Clusters of `labels_`: as asked for, or the nearest number that the tree offers.
     score_ : float
         Dasgupta cost over the total weight, or normalized TSD, of `tree_`.
     history_ : structured ndarray with the fields step, loss, cost
@@ -228,11 +228,39 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             if options.refine is not None:
                 self._refine(similarity, options, rng)
             self.score_ = stages.score(self.tree_, similarity, options.objective)
-            self.labels_ = flat_labels(self.tree_, similarity, n_clusters)
+            self.labels_ = cut_labels(self.tree_, similarity, n_clusters)
+            self.n_clusters_ = int(self.labels_.max()) + 1
         names = row_names(X) if self.similarity_.names is None else self.similarity_.names
         if names is not None:
             self.tree_ = self.tree_.replace(name=names)
         return self
+
+    def flat_labels(self, n_clusters: int | None = None) -> Ints:
+        """Exactly as many flat clusters as asked for, keeping most of the information in the tree.
+
+        They follow the tree, but are not a cut of it: wide splits are first resolved, and the leaves of small
+        outlying branches join the cluster their edges lead to. The tables of the paper are compared by these.
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            By default that of the model.
+
+        Returns
+        -------
+        labels : ndarray of int64, shape (n_leaves,)
+
+        Examples
+        --------
+        >>> import arbora as ab
+        >>> edges = [0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3]
+        >>> ab.FPH(2, n_internal=3, max_epochs=20, random_state=0).fit(edges).flat_labels(3)
+        array([0, 1, 0, 2, 2, 2])
+        """
+        check_is_fitted(self)
+        wanted = self.n_clusters if n_clusters is None else n_clusters
+        count = check_n_clusters(wanted, self.tree_.n_leaves)
+        return flat_labels(self.tree_, of_moderate_weights(self.similarity_), count)
 
     def sample_trees(self, n_trees: int = 1, *, random_state: RandomState = None) -> list[Tree]:
         """Draw trees from the model (Sec. 2.2): every node picks its parent independently.
@@ -378,7 +406,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             "A_": state.best.model.A,
             "B_": state.best.model.B,
             "_columns": columns,
-            "labels_": flat_labels(tree, self.similarity_, n_clusters),
+            "labels_": cut_labels(tree, of_moderate_weights(self.similarity_), n_clusters),
             "similarity_": self.similarity_,
             "history_": history(state.history),
             "n_epochs_": state.epoch,
