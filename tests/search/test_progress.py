@@ -15,7 +15,7 @@ from arbora.search.engines import GraphEngine
 from arbora.search.moves import short_chunks
 from arbora.search.multilevel import LEVELS, Levels
 from arbora.search.refine import Effort, Task, improved
-from arbora.search.run import Run, Shares, Watch, started
+from arbora.search.run import Run, ShareDone, Watch, started
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(6, 5))[RNG.integers(0, 6, 300)] + 0.7 * RNG.normal(size=(300, 5))
@@ -190,7 +190,7 @@ def test_a_handler_of_the_program_is_left_alone():
 
 
 def test_portions_nest():
-    shares = Shares()
+    shares = ShareDone()
     with shares.portion(0.5, 1), shares.portion(0, 0.5):
         assert shares.within(0) == 0.5 and shares.within(1) == 0.75
     assert shares.within(1) == 1

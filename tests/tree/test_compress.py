@@ -156,8 +156,8 @@ def test_the_heap_returns_its_entries_in_order(values):
     ("arguments", "error", "message"),
     [
         ({"n_internal": 0}, ValueError, "at least 1"),
-        ({"n_internal": 2.0}, TypeError, "must be an int"),
-        ({"n_internal": 2, "objective": "cost"}, ValueError, "'dasgupta' or 'tsd'"),
+        ({"n_internal": 2.0}, TypeError, "must be a whole number"),
+        ({"n_internal": 2, "objective": "cost"}, ValueError, "'dasgupta', 'tsd'"),
         ({"n_internal": 2, "objective": "tsd"}, ValueError, "needs similarity"),
         ({"n_internal": 2, "similarity": np.eye(4)}, TypeError, "cross"),
         ({"n_internal": 2, "similarity": as_graph(random_weights(3, 0))}, ValueError, "3 points"),

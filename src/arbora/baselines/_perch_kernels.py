@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arbora._base.jit import inner, kernel
+from arbora.tree.edit_kernels import pop, push
 
 # the distance to up to this many points is exact, to more of them that to their box
 FEW = 10
@@ -60,40 +61,15 @@ def grow(points, order, rotate_for_balance):
 def _nearest_leaf(tree, root, new, key, queue):
     """Best first by the distance to the boxes, which never exceeds that to a point inside: exact."""
     key[0], queue[0] = 0.0, root
-    n_queued = 1
+    n_queued = np.int64(1)
     while True:
-        node = queue[0]
-        n_queued -= 1
-        _sift_down(key, queue, n_queued)
+        _, node, n_queued = pop(key, queue, n_queued)
         if tree.children[node, 0] < 0:
             return node
         for side in range(2):
             child = tree.children[node, side]
-            _sift_up(key, queue, n_queued, _square_to_box(tree, tree.points[new], child, False), child)
-            n_queued += 1
-
-
-@inner
-def _sift_up(key, queue, place, new_key, node):
-    while place > 0 and new_key < key[(place - 1) // 2]:
-        key[place], queue[place] = key[(place - 1) // 2], queue[(place - 1) // 2]
-        place = (place - 1) // 2
-    key[place], queue[place] = new_key, node
-
-
-@inner
-def _sift_down(key, queue, n_queued):
-    """Put the last of the queue in the place of the first."""
-    last, node, place = key[n_queued], queue[n_queued], 0
-    while 2 * place + 1 < n_queued:
-        below = 2 * place + 1
-        if below + 1 < n_queued and key[below + 1] < key[below]:
-            below += 1
-        if key[below] >= last:
-            break
-        key[place], queue[place] = key[below], queue[below]
-        place = below
-    key[place], queue[place] = last, node
+            distance = _square_to_box(tree, tree.points[new], child, False)
+            key, queue, n_queued = push(key, queue, n_queued, distance, child)
 
 
 # ---- changes -------------------------------------------------------------------------------------------------

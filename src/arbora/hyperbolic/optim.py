@@ -30,7 +30,27 @@ def _check_positive(**values: float) -> None:
             raise ValueError(f"{name} must be positive. Got {value!r}.")
 
 
-class RiemannianSGD(torch.optim.Optimizer):
+class _GeodesicOptimizer(torch.optim.Optimizer):
+    """Steps over all parameters; `_move` says how one of them moves."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """Move every parameter one step; `closure` re-evaluates the loss, as in PyTorch."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for point in group["params"]:
+                if point.grad is not None:
+                    self._move(point, group)
+        return loss
+
+    def _move(self, point: Tensor, group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class RiemannianSGD(_GeodesicOptimizer):
     """Stochastic gradient descent along geodesics, with momentum carried by parallel transport.
 
     Parameters
@@ -46,8 +66,6 @@ class RiemannianSGD(torch.optim.Optimizer):
     --------
     >>> import torch
     >>> from arbora.hyperbolic import poincare
-
-    Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
     >>> from arbora.hyperbolic.optim import RiemannianSGD
     >>> x = torch.tensor([0.9, 0.0], dtype=torch.float64, requires_grad=True)
     >>> optimizer = RiemannianSGD([x], lr=0.5)
@@ -67,19 +85,6 @@ class RiemannianSGD(torch.optim.Optimizer):
             raise ValueError(f"momentum must lie in [0, 1). Got {momentum!r}.")
         super().__init__(params, {"lr": lr, "momentum": momentum, "ball": ball})
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Move every parameter one step; `closure` re-evaluates the loss, as in PyTorch."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for point in group["params"]:
-                if point.grad is not None:
-                    self._move(point, group)
-        return loss
-
     def _move(self, point: Tensor, group: dict[str, Any]) -> None:
         ball = group["ball"]
         assert point.grad is not None
@@ -98,7 +103,7 @@ class RiemannianSGD(torch.optim.Optimizer):
         point.copy_(moved)
 
 
-class RiemannianAdam(torch.optim.Optimizer):
+class RiemannianAdam(_GeodesicOptimizer):
     """Adam along geodesics: one second moment per point, first moment carried by parallel transport.
 
     Parameters
@@ -115,8 +120,6 @@ class RiemannianAdam(torch.optim.Optimizer):
     --------
     >>> import torch
     >>> from arbora.hyperbolic import poincare
-
-    Parameters: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
     >>> from arbora.hyperbolic.optim import RiemannianAdam
     >>> x = torch.tensor([[0.9, 0.0], [0.0, -0.5]], dtype=torch.float64, requires_grad=True)
     >>> optimizer = RiemannianAdam([x], lr=0.05)
@@ -141,19 +144,6 @@ class RiemannianAdam(torch.optim.Optimizer):
         if not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must lie in [0, 1). Got {betas!r}.")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "ball": ball})
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Move every parameter one step; `closure` re-evaluates the loss, as in PyTorch."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for point in group["params"]:
-                if point.grad is not None:
-                    self._move(point, group)
-        return loss
 
     def _start(self, point: Tensor, ball: bool) -> dict[str, Any]:
         state: dict[str, Any] = self.state[point]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import Floats, Ints
-from arbora.logits._protocol import ClassFacts
+from arbora.logits._protocol import ClassTotals
 from arbora.tree import Tree
 
 _NEIGHBORS = 20
@@ -77,7 +77,7 @@ def heights_from_scores(tree: Tree, class_score: Floats) -> Floats:
     return height
 
 
-def class_scores(assignment: ClassFacts, weights: Floats | None = None) -> Floats:
+def class_scores(assignment: ClassTotals, weights: Floats | None = None) -> Floats:
     """Mean probability of the points of each class, 0 without points."""
     sums, counts = assignment.confidence_sums(weights)
     return np.divide(sums, counts, out=np.zeros(assignment.n_classes), where=counts > 0)

@@ -12,13 +12,13 @@ import numpy as np
 
 from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.types import Floats
-from arbora.logits._protocol import Aggregation, ClassFacts, MergeQueries, Merges
+from arbora.logits._protocol import Aggregation, ClassTotals, MergeQueries, Merges
 
 
 class _Groups:
     """The current groups: members, sizes and scores, indexed by node number of the tree to be."""
 
-    def __init__(self, assignment: ClassFacts, aggregation: Aggregation, weights: Floats | None) -> None:
+    def __init__(self, assignment: ClassTotals, aggregation: Aggregation, weights: Floats | None) -> None:
         n = assignment.n_classes
         self.assignment, self.aggregation = assignment, aggregation
         self.n_classes = n
@@ -118,7 +118,7 @@ def _join_unknown_classes(groups: _Groups, unknown: list[int]) -> None:
 
 
 def merge_classes(
-    assignment: ClassFacts,
+    assignment: ClassTotals,
     rows: MergeQueries,
     *,
     aggregation: Aggregation = "sum_of_means",

@@ -16,7 +16,7 @@ from arbora.logits._merge import merge_classes
 from arbora.logits._protocol import (
     Aggregation,
     Assignment,
-    ClassFacts,
+    ClassTotals,
     LogitRows,
     MergeQueries,
     Merges,
@@ -43,7 +43,7 @@ class Method:
 
     def merges(
         self,
-        assignment: ClassFacts,
+        assignment: ClassTotals,
         rows: MergeQueries,
         weights: Floats | None = None,
         progress: ProgressCallback = silent,
@@ -59,7 +59,7 @@ class Method:
         )
 
     def tree(
-        self, assignment: ClassFacts, rows: LogitRows, merges: Merges, weights: Floats | None = None
+        self, assignment: ClassTotals, rows: LogitRows, merges: Merges, weights: Floats | None = None
     ) -> Tree:
         """Tree of the merges, refined where asked for, with heights."""
         n = assignment.n_classes

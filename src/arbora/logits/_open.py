@@ -14,7 +14,7 @@ from arbora._base.rows import Rows, is_in_pieces, open_rows
 from arbora.logits._numbers import is_tensor_or_bfloat16
 from arbora.logits._protocol import Reading
 from arbora.logits._rows import ArrayRows
-from arbora.logits._stream import StreamedRows
+from arbora.logits._stream import StreamedLogits
 
 # Points whose probabilities are held at once when they are predicted or reported.
 ROWS_PER_BLOCK = 1 << 15
@@ -42,10 +42,10 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
 
 def open_logits(
     source: Rows, reading: Reading, *, max_memory: int, with_class_sums: bool = False
-) -> ArrayRows | StreamedRows:
+) -> ArrayRows | StreamedLogits:
     """Logits for `L2H.fit`: in place, read into memory, or streamed if they take more than `max_memory` bytes."""
     if source.n_bytes is not None and source.n_bytes > max_memory:
-        return StreamedRows(source, reading, max_memory, with_class_sums=with_class_sums)
+        return StreamedLogits(source, reading, max_memory, with_class_sums=with_class_sums)
     if source.in_place is not None:
         return ArrayRows(source.in_place, reading)
     chunks = (chunk for _, chunk in source.chunks())
@@ -56,7 +56,7 @@ def open_logits(
         size += chunk.nbytes
         if size > max_memory:
             begun = _emptied(read, chunks)
-            return StreamedRows(source, reading, max_memory, with_class_sums=with_class_sums, begun=begun)
+            return StreamedLogits(source, reading, max_memory, with_class_sums=with_class_sums, begun=begun)
     if sum(map(len, read)) == 0:
         raise ValueError("X must not be empty. It has 0 sample(s).")
     return ArrayRows(np.concatenate(read), reading)

@@ -122,7 +122,7 @@ class Assignment:
         return exact_sum_by_key(reassigned, probability, self.n_classes, self.rounders, times)
 
 
-class ClassFacts(Protocol):
+class ClassTotals(Protocol):
     """What merging needs to know of the points of each class: an `Assignment`, or the sums over one."""
 
     @property

@@ -17,7 +17,7 @@ from arbora._base.types import Floats, Ints
 from arbora.logits import _kernels as kernels
 from arbora.logits import _stream_kernels as stream_kernels
 from arbora.logits._numbers import kernel_array
-from arbora.logits._protocol import Assignment, ClassFacts, Merges, PointQueries, Reading
+from arbora.logits._protocol import Assignment, ClassTotals, Merges, PointQueries, Reading
 
 # Below this many numbers a second thread costs more than it saves.
 _NUMBERS_WORTH_A_THREAD = 200_000
@@ -41,7 +41,7 @@ def affinity_rounders(n_points: int) -> Floats:
     return rounders(n_points, n_levels=_AFFINITY_LEVELS)
 
 
-def class_rounder(assignment: ClassFacts) -> float:
+def class_rounder(assignment: ClassTotals) -> float:
     """What makes the sums of centered logits over the points of a class exact."""
     # a logit is at most as far from the mean as any two are apart
     return float(rounders(int(assignment.counts.max()), 2 * assignment.largest, n_levels=1)[0])

@@ -27,7 +27,7 @@ _KEPT_AT_FIRST = 128
 _KEPT_AT_LEAST = 8
 
 
-class StreamedRows(PointQueries):
+class StreamedLogits(PointQueries):
     """Logits read chunk by chunk.
 
     Parameters

@@ -30,7 +30,7 @@ from arbora.logits._protocol import (
     AGGREGATIONS,
     Aggregation,
     Assignment,
-    ClassFacts,
+    ClassTotals,
     LogitRows,
     Merges,
     Reading,
@@ -262,7 +262,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
             options = {"n_jobs": self.n_jobs, **(self.refine if isinstance(self.refine, Mapping) else {})}
         return Method(self.aggregation, self.merging, options)
 
-    def _n_replicates(self, assignment: ClassFacts, rows: LogitRows) -> int:
+    def _n_replicates(self, assignment: ClassTotals, rows: LogitRows) -> int:
         if callable(self.aggregation) or assignment.n_classes < 3:
             return 0
         # sums over the chunks of a Dask array know no single points
@@ -274,7 +274,9 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         is_small = len(assignment.assigned) * assignment.n_classes <= _MOST_NUMBERS_FOR_BOOTSTRAP
         return _BOOTSTRAPS if is_small and not (is_streamed and self._is_refined) else 0
 
-    def _store(self, assignment: ClassFacts, merges: Merges, tree: Tree, names: Sequence[str] | None) -> None:
+    def _store(
+        self, assignment: ClassTotals, merges: Merges, tree: Tree, names: Sequence[str] | None
+    ) -> None:
         self.n_classes_ = self.n_features_in_ = assignment.n_classes
         self.class_counts_ = assignment.counts
         self.assignments_ = assignment.mapped(np.arange(self.n_classes_))

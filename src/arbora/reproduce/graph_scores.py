@@ -45,10 +45,7 @@ def compressed_quality(graph: GraphSimilarity, tree: ab.Tree, n_internal: int) -
 
 def nmi(tree: ab.Tree, graph: GraphSimilarity, y: Any) -> float:
     """Normalized mutual information of classes with a flat clustering of as many clusters; -1 is no class."""
-    from sklearn.metrics import normalized_mutual_info_score
-
     from arbora.probabilistic.flat import flat_labels
 
-    known = np.asarray(y) >= 0
-    labels = flat_labels(tree, graph, len(np.unique(np.asarray(y)[known])))
-    return float(normalized_mutual_info_score(np.asarray(y)[known], labels[known]))
+    n_classes = len(np.unique(np.asarray(y)[np.asarray(y) >= 0]))
+    return ab.metrics.flat_scores(y, flat_labels(tree, graph, n_classes))["nmi"]

@@ -71,7 +71,7 @@ class _Note:
         self._watch.interrupt()
 
 
-class Shares:
+class ShareDone:
     """How much of a search is done, reported as a share between 0 and 1 that never falls."""
 
     def __init__(self, stage: Stage | None = None, bar: Bar | None = None) -> None:
@@ -141,7 +141,7 @@ class Run:
     """A search under way."""
 
     watch: Watch = field(default_factory=Watch)
-    shares: Shares = field(default_factory=Shares)
+    shares: ShareDone = field(default_factory=ShareDone)
     steps: SavedSteps = field(default_factory=SavedSteps)
 
     @property
@@ -197,4 +197,4 @@ def started(
     watch = Watch(Deadline(max_seconds))
     heard = progress if bar is None else both(progress, bar)
     with Stage(heard, name) as stage, watch.listening():
-        yield Run(watch, Shares(stage, bar), SavedSteps(checkpoint))
+        yield Run(watch, ShareDone(stage, bar), SavedSteps(checkpoint))

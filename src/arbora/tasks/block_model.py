@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arbora._base.random import numpy_generator
 from arbora._base.types import Floats, Ints, RandomState
 from arbora.similarity.graph import GraphSimilarity
 from arbora.tasks._block_kernels import sweep
@@ -34,7 +35,7 @@ def fit_block_model(
     from scipy.sparse import csr_matrix
     from sknetwork.clustering import Louvain
 
-    rng = np.random.default_rng(random_state)
+    rng = numpy_generator(random_state)
     csr = similarity.csr
     start = Louvain(random_state=int(rng.integers(2**31))).fit_predict(csr_matrix(csr)).astype(np.int64)
     best, best_score = start, -np.inf

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.pytorch import nn, torch
+from arbora._base.random import numpy_generator
 from arbora.hyperbolic import poincare
 from arbora.hyperbolic.hyphc.decode import decode
 from arbora.hyperbolic.hyphc.estimator import HypHC
@@ -89,7 +90,7 @@ def split_rows(n_points: int, random_state: int = 0, parts: tuple[float, float] 
     """
     if min(parts) < 0 or parts[0] == 0 or sum(parts) >= 1:
         raise ValueError(f"parts must be positive shares that leave some points for testing. Got {parts!r}.")
-    rows = np.random.default_rng(random_state).permutation(n_points)
+    rows = numpy_generator(random_state).permutation(n_points)
     first = max(1, round(parts[0] * n_points))
     second = first + round(parts[1] * n_points)
     if second >= n_points:

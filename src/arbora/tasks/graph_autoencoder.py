@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora._base.pytorch import Tensor, nn, torch
+from arbora._base.random import numpy_generator
 from arbora._base.types import RandomState
 from arbora.similarity.graph import GraphSimilarity
 
@@ -60,7 +61,7 @@ def embed_graph(
     >>> embed_graph(graph(small_hsbm(0).adjacency), latent=4, max_epochs=5, random_state=0).shape
     (100, 4)
     """
-    generator = torch.Generator().manual_seed(int(np.random.default_rng(random_state).integers(2**31)))
+    generator = torch.Generator().manual_seed(int(numpy_generator(random_state).integers(2**31)))
     propagate = _normalized(similarity)
     edges = torch.as_tensor(np.stack(sp.triu(similarity.csr, 1).nonzero()).astype(np.int64))
     n = similarity.n_points

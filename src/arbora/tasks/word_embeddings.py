@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.params import check_real, check_whole
+from arbora._base.random import seed_of
 from arbora._base.rows import open_rows
 from arbora._base.threads import count_cores
 from arbora.hyperbolic.ghhc import decode
@@ -24,7 +24,7 @@ from arbora.hyperbolic.ghhc.initialize import initial_nodes
 from arbora.hyperbolic.ghhc.model import LARGEST_NORM
 from arbora.hyperbolic.ghhc.objectives import RowGradient, ranking_cost
 from arbora.hyperbolic.ghhc.placement import BallPlacement
-from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
+from arbora.hyperbolic.ghhc.sampling import RowTripleSampler, step_generator
 from arbora.hyperbolic.ghhc.train import TrainingPlan, TrainingState, margin_step, start, update_candidates
 from arbora.tasks.corpus import build_corpus, cooccurrences
 from arbora.tasks.glove import GloVe
@@ -114,7 +114,7 @@ class TreeGloVe(BaseEstimator):
     def fit(self, documents: Iterable[Sequence[str]], y: object = None) -> TreeGloVe:
         """Learn from documents, each a sequence of words."""
         self._check()
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_of(self.random_state)
         rng = np.random.default_rng(seed)
         corpus = build_corpus(documents, self.n_words, self.min_count)
         self.words_, self.counts_ = corpus.words, corpus.counts
@@ -174,7 +174,7 @@ class TreeGloVe(BaseEstimator):
             state = start(self._plan(seed), nodes, placement)
         state.placement = placement
         plan = self._plan(seed)
-        sampler = TripleSampler(
+        sampler = RowTripleSampler(
             points.__getitem__, len(points), seed + state.step, 10, 2**14, self.tree_steps
         )
         costs = []

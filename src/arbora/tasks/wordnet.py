@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arbora._base.random import numpy_generator
 from arbora._base.types import Ints, PathLike
 
 
@@ -110,7 +111,7 @@ def judge(
     >>> judge(["dog", "car", "cat", "bus"], np.array([0, 1, 0, 1]), wordnet).within
     1.0
     """
-    rng = np.random.default_rng(random_state)
+    rng = numpy_generator(random_state)
     known = np.array([place for place, word in enumerate(words) if word in wordnet])
     if len(known) < 2:
         raise ValueError("WordNet knows fewer than two of the words.")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.arrays import is_missing
+from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 from arbora.errors import TreeError
 from arbora.tree import pass_kernels as kernels
@@ -281,8 +282,7 @@ class TreeArrays:
 
     def checked_node(self, node: int) -> int:
         """A node of this tree, or an error that says what came."""
-        if not isinstance(node, (int, np.integer)) or isinstance(node, bool):
-            raise TypeError(f"node must be an int. Got {node!r}.")
+        check_whole(node, "node", least=None)
         if not 0 <= node < self.n_nodes:
             raise ValueError(f"node must lie in [0, n_nodes={self.n_nodes}). Got {node}.")
         return int(node)
@@ -370,8 +370,7 @@ def as_ints(values: ArrayLike, argument: str) -> Ints:
 
 
 def _checked_leaf_count(n_leaves: int, n_nodes: int) -> int:
-    if not isinstance(n_leaves, (int, np.integer)) or isinstance(n_leaves, bool):
-        raise TypeError(f"n_leaves must be an int. Got {n_leaves!r}.")
+    check_whole(n_leaves, "n_leaves", least=None)
     if n_leaves < 1 or n_nodes < n_leaves or (n_nodes == n_leaves and n_leaves > 1):
         raise TreeError(
             f"A tree needs at least one leaf, and a root above them when there are more. "

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arbora._base.params import check_choice, check_whole
 from arbora._base.types import Floats
 from arbora.tree import edit_kernels
 from arbora.tree._tree import Tree
@@ -47,12 +48,8 @@ def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str
     >>> Tree.from_newick("(((a:1,b:1):1,c:2):7,(d:3,e:3):6);").compress(3).to_newick(lengths=False)
     '((a,b,c),(d,e));'
     """
-    if isinstance(n_internal, bool) or not isinstance(n_internal, (int, np.integer)):
-        raise TypeError(f"n_internal must be an int. Got {n_internal!r}.")
-    if n_internal < 1:
-        raise ValueError(f"n_internal must be at least 1 (the root). Got {n_internal}.")
-    if objective not in ("dasgupta", "tsd"):
-        raise ValueError(f"objective must be 'dasgupta' or 'tsd'. Got {objective!r}.")
+    n_internal = check_whole(n_internal, "n_internal")
+    check_choice(objective, "objective", ("dasgupta", "tsd"))
     _check_similarity(tree, similarity, objective)
     if tree.n_internal <= n_internal:
         return tree
@@ -60,7 +57,7 @@ def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str
         weight, level, code = *_sampling_shares(tree, similarity), edit_kernels.SAMPLING_DIVERGENCE
     else:
         weight, level, code = *_pair_weights(tree, similarity), edit_kernels.DASGUPTA
-    keep = edit_kernels.contract_greedily(tree.parent, tree.n_leaves, weight, level, code, int(n_internal))
+    keep = edit_kernels.contract_greedily(tree.parent, tree.n_leaves, weight, level, code, n_internal)
     return keep_internal(tree, keep)
 
 

@@ -118,7 +118,7 @@ def test_nodes_cannot_outnumber_the_points():
 
 
 def sampler(points, pool_size=4096, seed=0):
-    return sampling.TripleSampler(points.__getitem__, len(points), seed, 5, pool_size, 10)
+    return sampling.RowTripleSampler(points.__getitem__, len(points), seed, 5, pool_size, 10)
 
 
 def test_triples_put_the_nearest_pair_first_and_never_repeat_a_point():

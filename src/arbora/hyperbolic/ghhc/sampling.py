@@ -27,7 +27,7 @@ def step_generator(seed: int, step: int) -> np.random.Generator:
     return generator(seed, _STEP_STREAM, step)
 
 
-class TripleSampler:
+class RowTripleSampler:
     """Draws triples of rows of a data set.
 
     Parameters

@@ -9,7 +9,7 @@ from arbora.hyperbolic.ghhc import decode
 from arbora.hyperbolic.ghhc.initialize import initial_nodes
 from arbora.hyperbolic.ghhc.options import Options
 from arbora.hyperbolic.ghhc.placement import BallPlacement, column_means, first_projection
-from arbora.hyperbolic.ghhc.sampling import TripleSampler, draw_rows, generator
+from arbora.hyperbolic.ghhc.sampling import RowTripleSampler, draw_rows, generator
 from arbora.hyperbolic.ghhc.train import TrainingState, start
 from arbora.tree import Tree
 
@@ -44,9 +44,9 @@ def first_placement(rows: Rows, options: Options, seed: int) -> BallPlacement:
     return BallPlacement(column_means(rows), projection, options.norm_in(rows.dtype))
 
 
-def sampler(rows: Rows, placement: BallPlacement, options: Options, seed: int) -> TripleSampler:
+def sampler(rows: Rows, placement: BallPlacement, options: Options, seed: int) -> RowTripleSampler:
     """Triples of placed rows."""
-    return TripleSampler(
+    return RowTripleSampler(
         placement.reader(rows),
         rows.count_rows(),
         seed,

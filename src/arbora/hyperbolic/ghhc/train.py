@@ -17,7 +17,7 @@ from arbora.hyperbolic.ghhc.model import LARGEST_NORM, node_parents, ranks
 from arbora.hyperbolic.ghhc.objectives import RankingCost, RowGradient, margin_cost, ranking_cost
 from arbora.hyperbolic.ghhc.optimizers import OPTIMIZERS, Optimizer, OptimizerKind
 from arbora.hyperbolic.ghhc.placement import BallPlacement
-from arbora.hyperbolic.ghhc.sampling import TripleSampler, step_generator
+from arbora.hyperbolic.ghhc.sampling import RowTripleSampler, step_generator
 
 # steps after which it is checked again how many nodes matter to a triple
 CHOOSE_EVERY = 500
@@ -88,7 +88,7 @@ def start(plan: TrainingPlan, nodes: AnyFloats, placement: BallPlacement) -> Tra
 def train(
     plan: TrainingPlan,
     state: TrainingState,
-    sampler: TripleSampler,
+    sampler: RowTripleSampler,
     read_raw: Callable[[Ints], AnyFloats] | None = None,
     after_step: Callable[[TrainingState], bool] | None = None,
     cost_of: Callable[..., RankingCost] = ranking_cost,
@@ -113,7 +113,7 @@ def train(
 def _train(
     plan: TrainingPlan,
     state: TrainingState,
-    sampler: TripleSampler,
+    sampler: RowTripleSampler,
     read_raw: Callable[[Ints], AnyFloats] | None,
     after_step: Callable[[TrainingState], bool] | None,
     cost_of: Callable[..., RankingCost],
@@ -139,7 +139,7 @@ def annealed(step: int, n_steps: int, floor: float = 0.0) -> float:
 def _ranking_step(
     plan: TrainingPlan,
     state: TrainingState,
-    sampler: TripleSampler,
+    sampler: RowTripleSampler,
     rng: np.random.Generator,
     rate: float,
     limit: float,

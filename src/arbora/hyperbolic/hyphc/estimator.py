@@ -26,7 +26,7 @@ from arbora.hyperbolic.hyphc.circle import CircleEngine
 from arbora.hyperbolic.hyphc.decode import Decoder
 from arbora.hyperbolic.hyphc.options import EngineKind, Options, SimilarityKind
 from arbora.hyperbolic.hyphc.start import Start, angles_of, start_directions
-from arbora.hyperbolic.hyphc.training import Best, Engine, Outcome, Run
+from arbora.hyperbolic.hyphc.training import Best, LeafMover, Outcome, Run
 from arbora.hyperbolic.hyphc.triples import TripleSampler
 from arbora.metrics import dasgupta_cost
 from arbora.similarity import cosine, dense, gaussian, knn
@@ -310,7 +310,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             run.load(before)
         return run
 
-    def _engine(self, options: Options, seed: int, shares: Shares) -> Engine:
+    def _engine(self, options: Options, seed: int, shares: Shares) -> LeafMover:
         n = self.similarity_.n_points
         sampler = TripleSampler(
             self.similarity_,

@@ -21,7 +21,7 @@ _QUICK_EXACT = 4096
 _DECODE_EVERY = 5
 
 
-class Engine(Protocol):
+class LeafMover(Protocol):
     """What moves the leaves."""
 
     @property
@@ -71,7 +71,7 @@ class Run:
         Epochs from 1, mean loss of a triple, cost of the decoded tree (NaN: not decoded).
     """
 
-    engine: Engine
+    engine: LeafMover
     similarity: Similarity
     max_epochs: int
     decoder: Decoder

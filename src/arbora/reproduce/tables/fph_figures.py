@@ -153,15 +153,13 @@ def _searched(problem: Problem, seed: int, *, n_perturbations: int) -> dict[str,
 
 
 def _judged(problem: Problem, tree: ab.Tree, cut: str) -> dict[str, float]:
-    from sklearn.metrics import normalized_mutual_info_score
-
     y = np.asarray(problem.y)
     values = {"tsd_percent": 100 * ab.metrics.tree_sampling_divergence(tree, problem.graph)}
     if cut == "flat":
         return {**values, "nmi": nmi(tree, problem.graph, y)}
     k = len(np.unique(y[y >= 0]))
     labels = tree.binarize().replace(height=None).cut(n_clusters=k)
-    return {**values, "nmi": float(normalized_mutual_info_score(y, labels))}
+    return {**values, "nmi": ab.metrics.flat_scores(y, labels)["nmi"]}
 
 
 _PLAIN = {"n_rounds": 1, "use_spare_nodes": False}
