@@ -111,3 +111,10 @@ def test_the_true_tree_gives_the_true_levels():
     graph = ab.similarity.graph(hsbm.adjacency)
     for level in hsbm.levels:
         assert flat.flat_labels(hsbm.tree, graph, level.max() + 1).tolist() == level.tolist()
+
+
+def test_edges_beside_heavy_self_loops_keep_their_share():
+    graph = ab.similarity.graph(([0, 0, 1, 2, 2], [0, 1, 2, 2, 3], [1e12, 1e-12, 3e-12, 1e12, 5e-12]))
+    tree = ab.Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4)
+    p_meet = flat._shares(tree, graph)[0]
+    np.testing.assert_allclose(p_meet[4:] * graph.total, [1e-12, 5e-12, 3e-12], rtol=1e-9)

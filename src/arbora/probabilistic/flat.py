@@ -124,14 +124,14 @@ def _child_edges(tree: Tree, similarity: GraphSimilarity) -> tuple[Ints, Ints, F
 def _shares(tree: Tree, similarity: GraphSimilarity) -> tuple[Floats, Floats, Floats, Floats]:
     """Per node, p and q of what meets at it, and of all that is below it (a self-loop lies in its leaf)."""
     n = tree.n_leaves
-    loops = similarity.self_loops / similarity.total
-    p_meet = np.append(loops, similarity.cross(tree) / similarity.total)
-    p_meet[n:] -= np.bincount(tree.parent[:n], loops, minlength=tree.n_nodes)[n:]
+    # made without self-loops instead of taking them out again, which would leave rounding where they are heavy
+    between = GraphSimilarity(similarity.csr, np.zeros(n))
+    p_meet = np.append(similarity.self_loops, between.cross(tree)) / similarity.total
     law = similarity.degrees / similarity.degrees.sum()
     below = sum_to_root(tree.parent, np.append(law, np.zeros(tree.n_internal)))
     q_meet = meeting_mass(tree.parent, law, np.zeros(n))
     q_meet[:n] = law**2
-    return np.maximum(p_meet, 0.0), q_meet, sum_to_root(tree.parent, p_meet), below**2
+    return p_meet, q_meet, sum_to_root(tree.parent, p_meet), below**2
 
 
 def _adopt(cluster: Ints, similarity: GraphSimilarity) -> Ints:
