@@ -65,6 +65,40 @@ def test_another_version_other_parameters_and_failures_are_run_again(change):
     assert not replace(done, **change).answers({}, __version__)
 
 
+def of_table(key, method, dataset="digits", seed=0):
+    table = find(key)
+    return Cell(table, table.dataset(dataset), table.method(method), seed, False)
+
+
+def test_what_another_table_ran_is_taken_from_there(tmp_path):
+    ran, asked = of_table("l2h/9", "Algorithm 1"), of_table("l2h/1", "L2H-TURTLE")
+    done = replace(ran.blank(), arbora=__version__, values={"acc": 0.7}, cpu_seconds=9.0)
+    records.save(tmp_path, done)
+    (found,) = run_cells([asked], tmp_path)
+    assert (found.table, found.method, found.values, found.cpu_seconds) == (
+        "1",
+        "L2H-TURTLE",
+        {"acc": 0.7},
+        9.0,
+    )
+    assert records.load(records.path_of(tmp_path, asked.blank())) == found
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        of_table("l2h/1", "L2H-TURTLE + tree search"),
+        of_table("l2h/1", "L2H-TURTLE", dataset="20news"),
+        of_table("l2h/8", "L2H-TURTLE", dataset="20news, middle level"),
+        of_table("fph/2", "gHHC", dataset="citeseer"),
+    ],
+    ids=lambda cell: f"{cell.table.key}-{cell.data.name}",
+)
+def test_cells_that_differ_in_what_decides_them_are_not_the_same(other):
+    assert of_table("l2h/1", "L2H-TURTLE").work != other.work
+    assert of_table("fph/1", "gHHC", dataset="citeseer").work != other.work
+
+
 def test_a_cell_that_fails_says_why_and_the_next_one_runs(tmp_path, monkeypatch):
     monkeypatch.delenv("ARBORA_DATA", raising=False)
     said, heard = [], []

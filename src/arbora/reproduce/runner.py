@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -10,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,11 @@ class Cell:
     def parameters(self) -> dict[str, Any]:
         """What the method is run with."""
         return self.method.parameters_for(self.quick)
+
+    @property
+    def work(self) -> tuple[Any, ...]:
+        """All that decides its result: cells of which this is equal differ only in the table that shows them."""
+        return _work(self.table, self.data, self.method, self.quick)
 
     def blank(self) -> Record:
         """Its record before it ran."""
@@ -111,12 +118,20 @@ def run(
     """Records of the cells; those that a folder already holds are read, all others are run and saved there."""
     kept = [None if again else _kept(out, cell) for cell in cells]
     found = [record for record in kept if record is not None]
+    for record in found:
+        # what another table ran is kept for this one, too
+        if not records.path_of(out, record).exists():
+            records.save(out, record)
     left = [cell for cell, record in zip(cells, kept) if record is None]
     total = sum(cell.seconds for cell in left) or 1.0
     with Stage(progress, "reproduce", total=total) as stage, Worker(threads) as worker:
         done = 0.0
         for group in _groups(left):
-            for record in worker.run(group):
+            # another table may have run the same meanwhile
+            known = [] if again else [record for cell in group if (record := _kept(out, cell)) is not None]
+            seeds = {record.seed for record in known}
+            rest = [cell for cell in group if cell.seed not in seeds]
+            for record in itertools.chain(known, worker.run(rest) if rest else ()):
                 records.save(out, record)
                 say(record)
                 found.append(record)
@@ -134,12 +149,35 @@ def _groups(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def _kept(out: Path, cell: Cell) -> Record | None:
-    """What an earlier run found, where this version would find the same."""
-    path = records.path_of(out, cell.blank())
-    if not path.exists():
-        return None
-    record = records.load(path)
-    return record if record.answers(cell.parameters, __version__) else None
+    """What an earlier run found, for this table or for another that asks the same, where this version would find it."""
+    blank = cell.blank()
+    for table, method in [(cell.table, cell.method), *_askers(cell.quick).get(cell.work, [])]:
+        path = records.path_of(out, replace(blank, paper=table.paper, table=table.name, method=method.name))
+        if not path.exists():
+            continue
+        record = records.load(path)
+        if record.answers(cell.parameters, __version__):
+            return replace(record, paper=blank.paper, table=blank.table, method=blank.method)
+    return None
+
+
+@cache
+def _askers(quick: bool) -> dict[tuple[Any, ...], list[tuple[Table, Method]]]:
+    """Tables and methods by what they run."""
+    from arbora.reproduce.tables import all_tables
+
+    found: dict[tuple[Any, ...], list[tuple[Table, Method]]] = {}
+    for table in all_tables():
+        for data, method in itertools.product(table.data, table.methods):
+            found.setdefault(_work(table, data, method, quick), []).append((table, method))
+    return found
+
+
+def _work(table: Table, data: Data, method: Method, quick: bool) -> tuple[Any, ...]:
+    run = method.run
+    parts = (run.func, *run.args) if isinstance(run, partial) else (run,)
+    parameters = json.dumps(method.parameters_for(quick), sort_keys=True)
+    return (table.load, table.score, *parts, parameters, data.name)
 
 
 class Worker:
