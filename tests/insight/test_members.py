@@ -27,3 +27,36 @@ def test_wrong_labels_are_refused():
     similarity = ab.similarity.graph(([0], [1]))
     with pytest.raises(ValueError, match="one whole number per point"):
         ab.insight.exemplars(similarity, [0.5, 1.0])
+
+
+def test_many_clusters_are_summed_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    similarity = ab.similarity.dense(np.corrcoef(rng.normal(size=(30, 50))) ** 2)
+    labels = rng.integers(0, 12, 30)
+    whole = ab.insight.outlier_scores(similarity, labels)
+    central = ab.insight.exemplars(similarity, labels)
+    monkeypatch.setattr("arbora.insight.members._BLOCK", 5)
+    np.testing.assert_array_equal(ab.insight.outlier_scores(similarity, labels), whole)
+    for label, members in ab.insight.exemplars(similarity, labels).items():
+        np.testing.assert_array_equal(members, central[label])
+
+
+def test_clusters_may_have_any_numbers_and_noise_is_nobodys():
+    similarity = ab.similarity.graph(([0, 1, 2, 3], [1, 2, 3, 4]))
+    found = ab.insight.exemplars(similarity, np.array([7, 7, 7, -1, -1]), 9)
+    assert found.keys() == {7} and sorted(found[7]) == [0, 1, 2] and found[7][0] == 1
+    assert ab.insight.outlier_scores(similarity, [7, 7, 7, -1, -1])[3:].tolist() == [1.0, 1.0]
+    assert ab.insight.exemplars(similarity, [-1] * 5) == {}
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [[0, 1, 0, 1, 0]], ["a"] * 5, [0.0] * 5])
+def test_labels_are_one_whole_number_per_point(labels):
+    similarity = ab.similarity.graph(([0, 1, 2, 3], [1, 2, 3, 4]))
+    for function in (ab.insight.exemplars, ab.insight.outlier_scores):
+        with pytest.raises(ValueError, match="labels must hold one whole number per point, 5"):
+            function(similarity, labels)
+
+
+def test_at_least_one_exemplar_is_asked_for():
+    with pytest.raises(ValueError, match="n_exemplars must be at least 1"):
+        ab.insight.exemplars(ab.similarity.graph(([0], [1])), [0, 0], 0)

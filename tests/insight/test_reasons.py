@@ -1,10 +1,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from sklearn.datasets import load_iris
+from trees import leaf_sets, random_tree
 
 import arbora as ab
+from arbora.insight.reasons import _fold_change, _rule
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +89,101 @@ def test_graphs_are_explained_by_their_central_members_and_density():
     for reason in ab.insight.explain_graph(tree, graph, n_clusters=2):
         assert reason.density_inside > reason.density_outside
         assert set(reason.central) <= set(tree.leaves(reason.node))
+
+
+@settings(max_examples=25)
+@given(st.integers(3, 12), st.integers(1, 4), st.integers(0, 1000), st.sampled_from(["siblings", "rest"]))
+def test_effects_equal_their_definition_against_siblings_and_the_rest(n, d, seed, against):
+    rng = np.random.default_rng(seed)
+    tree, X = random_tree(n, rng, max_branching=3), rng.normal(size=(n, d))
+    node = int(rng.integers(tree.n_nodes - 1))
+    (found,) = ab.explain(tree, X, node=node, against=against, n_features=99)
+    below = leaf_sets(tree)
+    inside = sorted(below[node])
+    around = below[tree.root if against == "rest" else tree.parent[node]]
+    outside = sorted(set(around) - set(inside))
+    assert (found.n_inside, found.n_outside) == (len(inside), len(outside))
+    assert [abs(f.effect) for f in found.features] == sorted([abs(f.effect) for f in found.features])[::-1]
+    for feature in found.features:
+        a, b = X[inside, int(feature.name)], X[outside, int(feature.name)]
+        pooled = np.sqrt((len(a) * a.var() + len(b) * b.var()) / (len(a) + len(b)))
+        if pooled > 0:
+            assert feature.effect == pytest.approx((a.mean() - b.mean()) / pooled)
+        assert feature.mean_inside == pytest.approx(a.mean())
+        assert feature.mean_outside == pytest.approx(b.mean())
+        assert np.isnan(feature.p_value) == (len(a) < 2 or len(b) < 2)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=8), st.lists(st.integers(0, 5), min_size=1, max_size=8)
+)
+def test_the_rule_is_the_threshold_that_tells_most_apart(inside, outside):
+    inside, outside = np.array(inside, float), np.array(outside, float)
+    rule = _rule("x", inside, outside)
+    values = np.unique(np.concatenate([inside, outside]))
+    if len(values) == 1:
+        assert rule == "x is the same everywhere"
+        return
+    _, sign, threshold, held, _, total, _, others, *_ = rule.replace(":", "").replace(",", "").split()
+    threshold = float(threshold)
+    below = {k: np.mean(side < threshold) for k, side in (("in", inside), ("out", outside))}
+    best = max(abs(np.mean(inside < cut) - np.mean(outside < cut)) for cut in (values[:-1] + values[1:]) / 2)
+    assert abs(below["in"] - below["out"]) == pytest.approx(best)
+    holds = inside < threshold if sign == "<" else inside > threshold
+    assert (int(held), int(total)) == (holds.sum(), len(inside))
+    holds = outside < threshold if sign == "<" else outside > threshold
+    assert int(others) == holds.sum()
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "change"),
+    [(8.0, 2.0, 2.0), (2.0, 8.0, -2.0), (3.0, 3.0, 0.0), (-1.0, 2.0, np.nan), (0.0, 0.0, np.nan)],
+)
+def test_fold_changes_are_powers_of_two(inside, outside, change):
+    assert _fold_change(inside, outside) == pytest.approx(change, nan_ok=True, abs=1e-6)
+
+
+def test_a_feature_that_is_absent_outside_has_a_finite_fold_change():
+    assert 20 < _fold_change(1.0, 0.0) < 40 and -40 < _fold_change(0.0, 1.0) < -20
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_values_that_are_not_finite_are_named_with_their_place(bad, make):
+    X = np.ones((4, 2))
+    X[2, 1] = bad
+    with pytest.raises(ValueError, match=r"X must be finite.* row 2, column 1"):
+        ab.explain(ab.Tree.from_newick("((a,b),(c,d));"), make(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"against": "others"}, ValueError, "against must be one of 'siblings', 'rest'"),
+        ({"node": 4, "n_clusters": 2}, ValueError, "Give node or n_clusters, not both"),
+        ({"n_features": 0}, ValueError, "n_features must be at least 1"),
+        ({"node": 99}, (ValueError, IndexError), "99"),
+        ({"n_clusters": 9}, ValueError, "n_clusters"),
+    ],
+)
+def test_wrong_options_are_named(options, error, message):
+    with pytest.raises(error, match=message):
+        ab.explain(ab.Tree.from_newick("((a,b),(c,d));"), np.eye(4), **options)
+
+
+def test_densities_of_a_graph_equal_their_definition():
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((9, 9)), 1)
+    W = W + W.T
+    tree = random_tree(9, rng)
+    labels = tree.cut(3)
+    for label, reason in enumerate(
+        ab.insight.explain_graph(tree, ab.similarity.graph(sp.csr_array(W)), n_clusters=3, n_central=2)
+    ):
+        inside, outside = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
+        pairs = [W[i, j] for i in inside for j in inside if i != j]
+        assert reason.n_members == len(inside)
+        assert reason.density_inside == pytest.approx(np.mean(pairs) if pairs else 0.0)
+        assert reason.density_outside == pytest.approx(W[np.ix_(inside, outside)].mean())
+        assert len(reason.central) == min(2, len(inside)) and set(reason.central) <= set(inside)

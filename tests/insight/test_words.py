@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trees import leaf_sets, random_tree
 
 import arbora as ab
-from arbora.insight import Topic, keywords, named
+from arbora.insight import Keyword, Topic, keywords, named
 
 TEXTS = [
     "the cat purrs on the mat",
@@ -97,3 +100,90 @@ def test_deep_trees_get_words_in_reasonable_time():
 def test_wrong_options_are_named(argument, value):
     with pytest.raises((ValueError, TypeError), match=argument):
         ab.Tree.from_newick("(a,b);").keywords(["cat", "dog"], **{argument: value})
+
+
+@settings(max_examples=20)
+@given(st.integers(2, 8), st.integers(0, 1000))
+def test_scores_of_keywords_equal_their_definition(n, seed):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(n, rng, max_branching=3)
+    vocabulary = ["apple", "bread", "cheese", "dough"]
+    has = rng.random((n, 4)) < 0.5
+    has[0, 0] = True
+    texts = [" ".join(word for word, there in zip(vocabulary, row) if there) for row in has]
+    below = leaf_sets(tree)
+    for node, found in keywords(tree, texts, ngram_range=(1, 1), n_words=9).items():
+        inside = sorted(below[node])
+        beside = [] if node == tree.root else sorted(below[tree.parent[node]] - below[node])
+        for keyword in found:
+            k = vocabulary.index(keyword.word)
+            share = has[inside, k].mean()
+            score = share
+            if beside:
+                others = (has[beside, k].sum() + 0.5) / (len(beside) + 1)
+                score = share * np.log(share / others)
+            elif node != tree.root:
+                score = share * np.log(share / 0.5)
+            assert keyword.score == pytest.approx(score) and keyword.share == pytest.approx(share)
+        scores = [keyword.score for keyword in found]
+        assert scores == sorted(scores, reverse=True) and all(score > 0 for score in scores)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_words": 0}, ValueError, "n_words must be at least 1"),
+        ({"max_words": 0}, ValueError, "max_words must be at least 1"),
+        ({"ngram_range": 2}, ValueError, "ngram_range must be the shortest and the longest"),
+        ({"ngram_range": (2, 1)}, ValueError, "ngram_range must be at least 2"),
+        ({"ngram_range": (1, 1.5)}, TypeError, "ngram_range must be a whole number"),
+        ({"stop_words": "german"}, ValueError, 'stop_words must be "english", a list of words, or None'),
+        ({"stop_words": [1]}, ValueError, "stop_words must be"),
+        ({"nodes": [99]}, (ValueError, IndexError), "99"),
+    ],
+)
+def test_wrong_options_of_words_are_named(options, error, message, tree):
+    with pytest.raises(error, match=message):
+        keywords(tree, TEXTS, **options)
+
+
+def test_only_the_most_frequent_words_count_where_there_are_too_many(tree):
+    found = keywords(tree, TEXTS, ngram_range=(1, 1), max_words=2, n_words=9)
+    assert len({keyword.word for words in found.values() for keyword in words}) <= 2
+
+
+def test_names_need_texts_or_words(tree):
+    with pytest.raises(ValueError, match="needs texts, one per leaf, or words"):
+        named(tree)
+
+
+def test_words_that_were_edited_make_the_names(tree):
+    words = {6: [Keyword("felines", 1.0, 1.0)], 7: [Keyword("felines", 1.0, 1.0)], 8: []}
+    found = named(tree, words=words)
+    assert sorted([found.name[6], found.name[7]]) == ["felines", "felines (2)"]
+    larger = max((6, 7), key=lambda node: tree.sizes[node])
+    assert found.name[larger] == "felines", "the larger one keeps the plain name"
+    assert found.name[8] == "", "nothing to say"
+
+
+def test_names_that_are_taken_get_further_words_before_numbers(tree):
+    four = [Keyword(word, 1.0, 1.0) for word in ("one", "two", "three", "four")]
+    found = named(tree, words={10: four, 9: four})
+    assert {found.name[10], found.name[9]} == {"one, two, three", "one, two, three, four"}
+
+
+def test_a_function_sees_a_few_texts_spread_over_the_node(tree):
+    seen = {}
+
+    def name(topic):
+        seen[topic.node] = topic.texts
+        return f" {topic.node} "
+
+    found = named(tree, TEXTS, function=name)
+    assert all(1 <= len(texts) <= 3 and set(texts) <= set(TEXTS) for texts in seen.values())
+    assert len(seen[tree.root]) == 3 and found.name[tree.root] == str(tree.root), "spaces are cut off"
+
+
+def test_only_some_nodes_are_named(tree):
+    found = named(tree, TEXTS, nodes=[7])
+    assert [bool(name) for name in found.name[6:]] == [node == 7 for node in range(6, 11)]

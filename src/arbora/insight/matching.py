@@ -91,8 +91,8 @@ def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None =
     >>> ab.match(old, new, 2).new_of_old
     array([1, 0])
     """
-    n_new = check_whole(n_clusters if n_clusters_new is None else n_clusters_new, "n_clusters_new")
     n_clusters = check_whole(n_clusters, "n_clusters")
+    n_new = n_clusters if n_clusters_new is None else check_whole(n_clusters_new, "n_clusters_new")
     refuse_if_too_large(
         32 * n_clusters * n_new, f"The overlaps of {n_clusters} x {n_new} clusters", "Ask for fewer clusters."
     )

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from arbora._base.arrays import as_matrix
+from arbora._base.arrays import as_matrix, as_sparse, check_finite
 from arbora._base.optional import require
 from arbora._base.params import check_choice, check_whole
 from arbora._base.types import Floats, Ints
@@ -178,10 +178,11 @@ def explain_graph(
 
 def _columns(X: Any, feature_names: Sequence[str] | None, n_leaves: int) -> tuple[Any, list[str]]:
     if sp.issparse(X):
-        values, given = sp.csc_array(X, dtype=np.float64), None
+        values, given = sp.csc_array(as_sparse(X, argument="X"), dtype=np.float64), None
     else:
         matrix = as_matrix(X, argument="X")
         values, given = np.asarray(matrix.values, dtype=np.float64), matrix.column_names
+        check_finite(values, "X")
     if values.shape[0] != n_leaves:
         raise ValueError(f"X must have one row per leaf, {n_leaves}. Got {values.shape[0]}.")
     names = [

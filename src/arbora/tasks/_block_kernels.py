@@ -10,7 +10,9 @@ from arbora._base.jit import kernel
 @kernel()
 def pair_term(edges, degree_r, degree_s):
     """Share of a pair of blocks in the log-likelihood."""
-    return edges * np.log(edges / (degree_r * degree_s)) if edges > 0.0 else 0.0
+    expected = degree_r * degree_s
+    # rounding may leave a block that its last node left a little above nothing
+    return edges * np.log(edges / expected) if edges > 0.0 and expected > 0.0 else 0.0
 
 
 @kernel()
