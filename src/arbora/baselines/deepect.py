@@ -82,7 +82,8 @@ def deepect(
     (60, 3)
     """
     check_real(learning_rate, "learning_rate", above=0)
-    for name, value in (("max_steps", max_steps), ("grow_every", grow_every), ("latent", latent)):
+    counts = {"max_steps": max_steps, "grow_every": grow_every, "latent": latent, "batch_size": batch_size}
+    for name, value in counts.items():
         check_whole(value, name)
     rows, names = scaled_rows(data), row_names(data)
     n_groups = min(check_whole(n_groups, "n_groups", least=2), len(rows))

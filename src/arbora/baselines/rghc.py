@@ -79,6 +79,7 @@ def rghc(
     check_choice(pairs, "pairs", ("vectors", "edges"))
     check_real(learning_rate, "learning_rate", above=0)
     check_whole(max_steps, "max_steps")
+    check_whole(batch_size, "batch_size")
     seed = seed_of(random_state)
     vectors, edges, names = _read(data, dimension, seed)
     if pairs == "edges" and edges is None:

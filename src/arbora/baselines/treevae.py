@@ -87,6 +87,7 @@ def treevae(
     """
     check_real(learning_rate, "learning_rate", above=0)
     check_real(kl_weight, "kl_weight", least=0)
+    check_whole(batch_size, "batch_size")
     rows, names = scaled_rows(data), row_names(data)
     if len(rows) < 2:
         return Tree([-1], 1, name=names)
