@@ -12,14 +12,13 @@ from sklearn.metrics import adjusted_rand_score
 from arbora.logits._bootstrap import (
     RememberingRows,
     agreement_of_cuts,
-    clade_keys,
     draw_weights,
-    support_of_nodes,
 )
 from arbora.logits._levels import choose_levels
 from arbora.logits._method import Method
 from arbora.logits._rows import ArrayRows
 from arbora.tree import Tree
+from arbora.tree.consensus import clade_keys, support_of_nodes
 
 
 def look(n_points=120, n_classes=6, seed=0):

@@ -141,7 +141,8 @@ def convert(
         str,
         typer.Argument(
             metavar="OUT",
-            help=".npz, .nwk, .npy or .csv (linkage matrix), .graphml, .json, .txt, .nex, .xml, a folder for iTOL; "
+            help=".npz, .nwk, .npy or .csv (linkage matrix), .graphml, .json, .txt, .nex, .xml, "
+            ".R (hclust), a folder for iTOL (a name that ends in /); "
             "- for standard output.",
         ),
     ],
@@ -149,7 +150,7 @@ def convert(
         str,
         typer.Option(
             "--to",
-            help="auto (by the name), npz, newick, linkage, graphml, itol, json, d3, text, nexus or phyloxml.",
+            help="auto (by the name), npz, newick, linkage, graphml, itol, json, d3, text, nexus, phyloxml or hclust.",
         ),
     ] = "auto",
     *,

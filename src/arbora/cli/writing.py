@@ -17,7 +17,7 @@ from arbora._base.files import write_whole
 from arbora.cli._console import plain
 from arbora.cli._exit import Unwritable, WrongOption
 from arbora.tree import Tree
-from arbora.tree.formats import nexus, phyloxml
+from arbora.tree.formats import hclust, nexus, phyloxml
 
 _SUFFIXES = {
     ".npz": "npz", ".nwk": "newick", ".newick": "newick", ".tree": "newick", ".tre": "newick", ".npy": "linkage",
@@ -76,10 +76,11 @@ def write_tree(tree: Tree, path: str, wanted: str = "auto") -> None:
 def notes_on(tree: Tree, kind: str) -> list[str]:
     """What a format cannot hold of a tree."""
     notes = []
-    if kind == "linkage":
+    if kind in ("linkage", "hclust"):
+        what = "a linkage matrix" if kind == "linkage" else "hclust"
         if not tree.is_binary:
-            notes.append("a linkage matrix is binary: nodes with more than two children were split")
-        if tree.name is not None:
+            notes.append(f"{what} is binary: nodes with more than two children were split")
+        if kind == "linkage" and tree.name is not None:
             notes.append("a linkage matrix has no names: leaves are numbered")
     return notes
 
@@ -151,6 +152,7 @@ def _graphml(tree: Tree) -> bytes:
 
 _TEXT_SUFFIXES = {
     ".json": "json", ".txt": "text", ".nex": "nexus", ".nexus": "nexus", ".xml": "phyloxml", ".phyloxml": "phyloxml",
+    ".r": "hclust",
 }  # fmt: skip
 TEXT_WRITERS: dict[str, Callable[[Tree], str]] = {
     "json": lambda tree: tree.to_json(),
@@ -158,4 +160,5 @@ TEXT_WRITERS: dict[str, Callable[[Tree], str]] = {
     "text": lambda tree: tree.to_text(max_children=None),
     "nexus": lambda tree: nexus.write([tree]),
     "phyloxml": lambda tree: phyloxml.write([tree]).decode("utf-8"),
+    "hclust": hclust.to_r,
 }

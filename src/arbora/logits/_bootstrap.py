@@ -78,25 +78,6 @@ def resample_trees(
     return replicates
 
 
-def clade_keys(tree: Tree, code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One number per node that depends only on the set of leaves below (random codes, combined by exclusive or)."""
-    key = np.concatenate([code, np.zeros(tree.n_internal, np.uint64)])
-    for v in range(tree.n_nodes - 1):
-        key[tree.parent[v]] ^= key[v]
-    return key
-
-
-def support_of_nodes(tree: Tree, replicates: list[Tree]) -> Floats:
-    """Share of replicates that also form exactly the group of each node. Leaves and the root are in every tree."""
-    # two sets of leaves have the same code with probability 2**-64
-    code = np.random.default_rng(0).integers(0, 2**64, tree.n_leaves, dtype=np.uint64)
-    wanted = clade_keys(tree, code)
-    hits = np.zeros(tree.n_nodes)
-    for replicate in replicates:
-        hits += np.isin(wanted, clade_keys(replicate, code))
-    return hits / max(1, len(replicates))
-
-
 def agreement_of_cuts(tree: Tree, replicates: list[Tree], n_clusters: list[int]) -> Floats:
     """Mean adjusted Rand index between the cuts of a tree and those of the replicates, for each number of clusters."""
     from arbora.metrics.agreement import adjusted_rand_index

@@ -20,7 +20,7 @@ from arbora._base.rows import is_in_pieces
 from arbora._base.threads import count_threads
 from arbora._base.training import FitStages, with_callbacks
 from arbora._base.types import Floats, Ints, PathLike, RandomState
-from arbora.logits import _bootstrap, _prediction
+from arbora.logits import _prediction
 from arbora.logits._levels import choose_levels
 from arbora.logits._method import Method
 from arbora.logits._names import column_names, unique_names
@@ -39,6 +39,7 @@ from arbora.logits._rows import ArrayRows
 from arbora.logits._warnings import warn_if_estimated, warn_if_probabilities
 from arbora.logits.evaluate import evaluate_tree
 from arbora.tree import Tree
+from arbora.tree.consensus import support_of_nodes
 from arbora.tree.cutting import Level
 
 _BOOTSTRAPS, _MOST_NUMBERS_FOR_BOOTSTRAP = 20, 20_000_000
@@ -205,7 +206,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
                 max_memory=int(self.max_memory) // 4,
                 progress=progress,
             )
-        support = _bootstrap.support_of_nodes(tree, self.replicates_) if self.replicates_ else None
+        support = support_of_nodes(tree, self.replicates_) if self.replicates_ else None
         self._store(assignment, merges, tree.replace(support=support), names)
         return self
 

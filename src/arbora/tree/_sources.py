@@ -94,6 +94,15 @@ class TreeSources(TreeArrays):
         return _build.from_merges(pairs, n_leaves, height=height, name=name)
 
     @classmethod
+    def from_hclust(
+        cls, merge: ArrayLike, height: ArrayLike | None = None, labels: Sequence[str] | None = None
+    ) -> Tree:
+        """From the parts of R's ``hclust``: negative numbers are points, positive ones earlier rows, from 1."""
+        from arbora.tree.formats import hclust
+
+        return hclust.read(merge, height, labels)
+
+    @classmethod
     def from_sklearn(cls, model: Any) -> Tree:
         """From a fitted scikit-learn model with ``children_`` (and ``distances_``, if it has them)."""
         from arbora.tree import _build
@@ -123,6 +132,13 @@ class TreeSources(TreeArrays):
         from arbora.tree.formats import nested
 
         return nested.read(text)
+
+    @classmethod
+    def consensus(cls, trees: Sequence[Tree], *, min_share: float = 0.5) -> Tree:
+        """The clades that most of several trees have, with the share of trees that have each (majority rule)."""
+        from arbora.tree import consensus
+
+        return consensus.consensus(trees, min_share=min_share)
 
     @classmethod
     def load(cls, path: PathLike) -> Tree:

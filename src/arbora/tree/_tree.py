@@ -76,6 +76,12 @@ class Tree(TreeSources, TreePictures):
 
         return _build.to_linkage(self)
 
+    def to_hclust(self) -> dict[str, Any]:
+        """The parts of R's ``hclust``: merge, height, order, labels, numbered from 1; ``save("tree.R")`` for R."""
+        from arbora.tree.formats import hclust
+
+        return hclust.write(self)
+
     def to_newick(self, *, lengths: bool | None = None, support: bool = False) -> str:
         """Newick text; branch lengths are written where the tree has heights, unless ``lengths=False``."""
         from arbora.tree.formats import newick
@@ -123,8 +129,9 @@ class Tree(TreeSources, TreePictures):
     def save(self, path: PathLike) -> None:
         """Write to a file that `load` reads; an existing file stays whole until the new one is complete.
 
-        The name says the format: ``.nwk``, ``.newick``, ``.tre`` Newick, ``.nex`` Nexus, ``.xml`` phyloXML,
-        ``.graphml`` GraphML, ``.json`` JSON, anything else arbora's own, which alone keeps every array to the last bit.
+        The extension decides the format: ``.nwk``, ``.newick``, ``.tre`` Newick, ``.nex`` Nexus, ``.xml`` phyloXML,
+        ``.graphml`` GraphML, ``.json`` JSON, ``.R`` an ``hclust`` object for R's ``dget``, anything else arbora's
+        own, which alone keeps every array to the last bit.
         """
         from arbora.tree.formats import files
 
@@ -168,7 +175,7 @@ class Tree(TreeSources, TreePictures):
             The fewest splits after which no cluster has more leaves.
         min_size : int or "auto", optional
             Alone: the most splits such that no cluster has fewer leaves. With `n_clusters`: smaller branches are
-            no clusters; their leaves join the largest cluster nearest to them in the tree. "auto" is a twenty-
+            not clusters; their leaves join the largest cluster nearest to them in the tree. "auto" is a twenty-
             fifth of the mean size by height or balance, and half its square root by the other objectives. Without it
             a branch of any size counts.
         by : {"height", "information", "modularity", "density", "variance", "balance"}
@@ -207,7 +214,7 @@ class Tree(TreeSources, TreePictures):
         """
         from arbora.tree import cutting, objective_cut
 
-        # arrays compare element by element: what is no text is refused by the checks below
+        # arrays compare element by element: anything but a string is refused by the checks below
         by_height = isinstance(by, str) and by == "height" and min_size is None
         if n_clusters is not None and (not by_height or is_auto(n_clusters)):
             if height is not None or max_size is not None:
@@ -258,7 +265,7 @@ class Tree(TreeSources, TreePictures):
         return cutting.flat_clusterings(self, n_clusters, exact=exact)
 
     def levels(self, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Level]:
-        """The few cuts that carry most: those before the largest gaps in height."""
+        """The few most telling cuts: those before the largest gaps in height."""
         from arbora.tree import cutting
 
         return cutting.levels(self, max_levels, max_clusters=max_clusters)
@@ -313,7 +320,7 @@ class Tree(TreeSources, TreePictures):
         return groups.expand(self, leaf_of_point)
 
     def compress(self, n_internal: int, similarity: Any = None, objective: Objective = "dasgupta") -> Tree:
-        """With at most `n_internal` internal nodes, contracting those that cost least."""
+        """The tree with at most `n_internal` internal nodes, contracting those that cost least."""
         from arbora.tree import _compress
 
         return _compress.compress(self, n_internal, similarity, objective)
@@ -327,7 +334,7 @@ class Tree(TreeSources, TreePictures):
     # ---- editing by hand (see _edit.py) ------------------------------------------------------------------
 
     def find(self, name: str) -> int:
-        """The node of this name; ValueError where there is none, or more than one."""
+        """The node of this name; ValueError if there is none, or more than one."""
         from arbora.tree import _edit
 
         return _edit.find(self, name)
@@ -339,13 +346,13 @@ class Tree(TreeSources, TreePictures):
         return _edit.rename(self, names)
 
     def merge(self, nodes: Iterable[int | str], *, name: str | None = None) -> Tree:
-        """Several nodes made one: it has the children of them all, and stands where they met."""
+        """Several nodes merged into one, which has the children of them all and stands where they met."""
         from arbora.tree import _edit
 
         return _edit.merge(self, nodes, name=name)
 
     def move(self, node: int | str, to: int | str) -> Tree:
-        """A subtree put elsewhere: it becomes a child of `to`, or joins `to` under a new node if that is a leaf."""
+        """A subtree moved elsewhere: it becomes a child of `to`, or joins `to` under a new node if that is a leaf."""
         from arbora.tree import _edit
 
         return _edit.move(self, node, to)

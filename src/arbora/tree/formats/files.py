@@ -10,9 +10,9 @@ from arbora._base.files import write_whole
 from arbora._base.types import PathLike
 from arbora.errors import FormatError
 from arbora.tree._tree import Tree
-from arbora.tree.formats import nested, networkx, newick, nexus, npz, phyloxml
+from arbora.tree.formats import hclust, nested, networkx, newick, nexus, npz, phyloxml
 
-Kind: TypeAlias = Literal["npz", "newick", "nexus", "phyloxml", "graphml", "json"]
+Kind: TypeAlias = Literal["npz", "newick", "nexus", "phyloxml", "graphml", "json", "hclust"]
 
 _KIND_OF_SUFFIX: dict[str, Kind] = {
     ".npz": "npz",
@@ -27,6 +27,7 @@ _KIND_OF_SUFFIX: dict[str, Kind] = {
     ".phyloxml": "phyloxml",
     ".graphml": "graphml",
     ".json": "json",
+    ".r": "hclust",
 }
 
 
@@ -84,7 +85,7 @@ def save_all(trees: Sequence[Tree], path: PathLike) -> None:
     chosen = list(trees)
     if not chosen or not all(isinstance(tree, Tree) for tree in chosen):
         raise TypeError(f"trees must be a list of at least one Tree. Got {trees!r:.60}.")
-    if kind in ("npz", "json", "graphml"):
+    if kind in ("npz", "json", "graphml", "hclust"):
         raise ValueError(f"{path} can hold one tree. Use .nwk, .nex or .xml for several, or tree.save(path).")
     write_whole(path, _bytes(chosen, kind))
 
@@ -98,6 +99,8 @@ def _bytes(trees: Sequence[Tree], kind: Kind) -> bytes:
         return phyloxml.write(trees)
     if kind == "graphml":
         return networkx.write_graphml(trees[0])
+    if kind == "hclust":
+        return hclust.to_r(trees[0]).encode("utf-8")
     return (nested.write(trees[0]) + "\n").encode("utf-8")
 
 
@@ -124,6 +127,10 @@ def _opened(path: PathLike) -> tuple[Kind, bytes]:
 
 
 def _trees(path: PathLike, kind: Kind, data: bytes) -> list[Tree]:
+    if kind == "hclust":
+        raise FormatError(
+            f"{path} is R code. In R write the tree as a linkage or as Newick, or pass its parts to Tree.from_hclust."
+        )
     try:
         if kind == "phyloxml":
             return phyloxml.read(data)
