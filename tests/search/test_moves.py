@@ -147,7 +147,7 @@ def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
     features = _feature_kernels.make_features(
         similarity.features[:n], np.ones(n), tree.parent, len(state.nodes)
     )
-    _feature_kernels.fill_gaps(state, features, n, tree.n_nodes)
+    _feature_kernels.fill_bounds(state, features, n, tree.n_nodes)
     work = _gather_kernels.make_work(len(state.nodes), len(state.nodes))
     target = np.empty(1, dtype=np.int64)
     stack = _feature_kernels.make_stack(len(state.nodes))

@@ -38,11 +38,17 @@ def assert_store_is_fresh(model, X):
 
 
 def gaps_by_definition(tree, similarity):
-    """Per internal node, the largest sum on a way down of (pairs that meet - cross weight)."""
-    ones = ab.similarity.dense(np.ones((tree.n_leaves, tree.n_leaves)))
-    gap = np.concatenate([np.zeros(tree.n_leaves), ones.cross(tree) - similarity.cross(tree)])
+    """Per internal node, the most that any way down can save: (other leaves) * (reach of the child) - cross weight.
+
+    A row (v, 1) / sqrt(2) has at most (number of leaves + length of their sum of v) / 2 in common with some leaves.
+    """
+    cross, gap = similarity.cross(tree), np.zeros(tree.n_nodes)
     for node in range(tree.n_leaves, tree.n_nodes):
-        gap[node] += max(gap[child] for child in tree.children(node))
+        for child in tree.children(node):
+            total = similarity.features[tree.leaves(child)].sum(axis=0)
+            reach = np.sqrt(0.5) * (total[-1] + np.linalg.norm(total[:-1]))
+            saved = (tree.sizes[node] - tree.sizes[child]) * reach - cross[node - tree.n_leaves]
+            gap[node] = max(gap[node], saved + gap[child])
     return gap[tree.n_leaves :]
 
 

@@ -2,7 +2,7 @@
 
 The similarity between two leaf sets is the product of their summed features, so any node can be weighed in
 O(d). A branch is not entered when the least that any place in it can cost (`least_cost`) is no better than the
-best place known.
+best place known, and branches are entered by that least: none that a better place could have spared.
 """
 
 from __future__ import annotations
@@ -24,16 +24,42 @@ class Features(NamedTuple):
 
     sums: np.ndarray  # float64[n_nodes, n_features]
     gap: np.ndarray  # float64[n_nodes], 0 at leaves: see `least_cost`
-    largest: (
-        float  # no two leaves are more similar; inf where leaves are not all of size 1: then gaps say nothing
-    )
+    reach: np.ndarray  # float64[n_nodes]: see `set_reach`
+    extent: Extent
     steepness: float  # see `steepness_of`
     price: float = 0.0  # of an internal node
 
 
-def largest_similarity(rows: np.ndarray) -> float:
-    """No two of the rows are more similar than this (Cauchy and Schwarz)."""
-    return float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+class Extent(NamedTuple):
+    """What no row exceeds. The last feature, which cosines have in common, and the length of the others are apart."""
+
+    # no two leaves are more similar; inf where leaves are not all of size 1: then gaps say nothing
+    largest: float
+    last: float
+    rest: float
+
+    def joined(self, other: Extent) -> Extent:
+        """Of the rows of both."""
+        return Extent(*map(max, self, other))
+
+    def if_even(self, is_even: bool) -> Extent:
+        """With a largest similarity only where all leaves have size 1."""
+        return self if is_even else self._replace(largest=np.inf)
+
+
+# of rows (v, 1) / sqrt(2), v of length 1, whose products are (1 + cos) / 2; beyond rounding
+COSINES = Extent(1.0, *[np.sqrt(0.5) * (1 + 1e-12)] * 2)
+
+
+NO_EXTENT = Extent(0.0, 0.0, 0.0)
+
+
+def extent_of(rows: np.ndarray) -> Extent:
+    """What none of the rows exceeds; two of them are no more similar than the longest with itself."""
+    squares = np.einsum("ij,ij->i", rows, rows)
+    last = np.abs(rows[:, -1])
+    rest = np.einsum("ij,ij->i", rows[:, :-1], rows[:, :-1])
+    return Extent(*(float(values.max(initial=0.0)) for values in (squares, last, np.sqrt(rest))))
 
 
 def steepness_of(largest: float, least_size: float) -> float:
@@ -46,13 +72,16 @@ def make_features(leaf_rows: np.ndarray, leaf_size: np.ndarray, parent: np.ndarr
     sums = np.zeros((n_nodes, leaf_rows.shape[1]))
     sums[: len(leaf_rows)] = leaf_rows
     fill_sums(sums, parent)
-    largest, is_even = largest_similarity(leaf_rows), bool((leaf_size == 1).all())
-    steepness = steepness_of(largest, float(leaf_size.min()))
-    return Features(sums, np.zeros(n_nodes), largest if is_even else np.inf, steepness)
+    extent, is_even = extent_of(leaf_rows), bool((leaf_size == 1).all())
+    steepness = steepness_of(extent.largest, float(leaf_size.min()))
+    return Features(sums, np.zeros(n_nodes), np.zeros(n_nodes), extent.if_even(is_even), steepness)
 
 
 class Stack(NamedTuple):
-    """Places still to try: a node, what is paid above it, at least in all, and its weight to the moved subtree."""
+    """Places still to try: a node, what is paid above it, at least in all, and its weight to the moved subtree.
+
+    They form a heap, the place with the smallest `least` first.
+    """
 
     node: np.ndarray
     above: np.ndarray
@@ -67,11 +96,17 @@ def make_stack(n_nodes: int) -> Stack:
 
 @inner
 def product(a, b):
-    """Inner product of two rows."""
-    result = 0.0
-    for f in range(a.shape[0]):
-        result += a[f] * b[f]
-    return result
+    """Inner product of two rows, in four sums, which do not wait for each other."""
+    n_features = a.shape[0]
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    for f in range(0, n_features - 3, 4):
+        first += a[f] * b[f]
+        second += a[f + 1] * b[f + 1]
+        third += a[f + 2] * b[f + 2]
+        fourth += a[f + 3] * b[f + 3]
+    for f in range(n_features - n_features % 4, n_features):
+        first += a[f] * b[f]
+    return (first + second) + (third + fourth)
 
 
 @kernel()
@@ -84,11 +119,24 @@ def fill_sums(sums, parent):
 
 
 @inner
-def add_upwards(state, sums, node, row, sign):
+def set_reach(features, node):
+    """The most similarity that a row can have with the leaves of a node (Cauchy and Schwarz).
+
+    What all rows have in common is in the last feature: only the others can point away from the leaves.
+    """
+    row = features.sums[node]
+    last = row[row.shape[0] - 1]
+    rest = np.sqrt(max(product(row, row) - last * last, 0.0))
+    features.reach[node] = features.extent.last * abs(last) + features.extent.rest * rest
+
+
+@inner
+def add_upwards(state, features, node, row, sign):
     """Add a row, or take it away, from a node to the root."""
     while node >= 0:
         for f in range(row.shape[0]):
-            sums[node, f] += sign * row[f]
+            features.sums[node, f] += sign * row[f]
+        set_reach(features, node)
         node = state.nodes[node].parent
 
 
@@ -124,8 +172,9 @@ def least_cost(size, cross, gap, weight, moved_size, steepness):
     is more similar to it than its own leaves times the largest similarity w. Filling the smallest clusters first
     gives weight^2 * least_size^2 / (2 w moved_size), the curve of `steepness`.
 
-    Where all similarities are w, every place costs the same (as all trees of a clique do). What the weights fall short
-    of w by saves no more than on the edge; what cross weights on the way down fall short by, `gap` at most, is saved.
+    Going from the edge above u to that above its child t saves weight(t) times the leaves of u outside t, and costs the
+    moved leaves times cross(u). A weight is no more than the node's `reach` for each moved leaf, so that on all the way
+    down at most `gap` is saved for each. (Where all similarities are w, no way down saves anything: a clique is flat.)
     """
     on_edge = (size + moved_size) * weight
     by_size = moved_size * (cross + weight) + steepness / moved_size * weight * weight
@@ -134,14 +183,18 @@ def least_cost(size, cross, gap, weight, moved_size, steepness):
 
 @inner
 def set_gap(state, features, node):
-    """The largest sum, on a way down from the node, of what cross weights fall short by."""
-    below = 0.0 if state.nodes[node].n_children <= SCANNED_CHILDREN else np.inf
+    """The most that a row can save on a way down from the edge above the node, see `least_cost`."""
+    if features.extent.largest == np.inf or state.nodes[node].n_children > SCANNED_CHILDREN:
+        features.gap[node] = np.inf
+        return
+    size, saved = state.nodes[node].size, 0.0
     child = state.nodes[node].first
-    while child >= 0 and below < np.inf:
-        if features.gap[child] > below:
-            below = features.gap[child]
+    while child >= 0:
+        child_size = state.nodes[child].size
+        reach = min(features.reach[child], features.extent.largest * child_size)
+        saved = max(saved, (size - child_size) * reach + features.gap[child] - state.nodes[node].cross)
         child = state.nodes[child].after
-    features.gap[node] = below + features.largest * state.nodes[node].spread - state.nodes[node].cross
+    features.gap[node] = saved
 
 
 @inner
@@ -153,15 +206,54 @@ def update_gaps(state, features, node):
 
 
 @kernel()
-def set_gaps(state, features, nodes):
-    """Set the gaps of internal nodes, given children first."""
+def set_bounds(state, features, leaves, nodes):
+    """Set reach and gap of leaves and internal nodes, the latter given children first."""
+    for leaf in leaves:
+        set_reach(features, leaf)
     for node in nodes:
+        set_reach(features, node)
         set_gap(state, features, node)
 
 
-def fill_gaps(state, features, n_leaves, n_nodes):
-    """Set the gaps of all nodes; needs the node order of `Tree`."""
-    set_gaps(state, features, np.arange(n_leaves, n_nodes))
+def fill_bounds(state, features, n_leaves, n_nodes):
+    """Set reach and gap of all nodes; needs the node order of `Tree`."""
+    set_bounds(state, features, np.arange(n_leaves), np.arange(n_leaves, n_nodes))
+
+
+@inner
+def swap_places(stack, one, other):
+    """Exchange two places."""
+    stack.node[one], stack.node[other] = stack.node[other], stack.node[one]
+    stack.above[one], stack.above[other] = stack.above[other], stack.above[one]
+    stack.least[one], stack.least[other] = stack.least[other], stack.least[one]
+    stack.weight[one], stack.weight[other] = stack.weight[other], stack.weight[one]
+
+
+@inner
+def push_place(stack, n_open, node, above, least, weight):
+    """Add a place; returns how many are open."""
+    at = n_open
+    stack.node[at], stack.above[at], stack.least[at], stack.weight[at] = node, above, least, weight
+    while at > 0 and stack.least[(at - 1) >> 1] > stack.least[at]:
+        swap_places(stack, at, (at - 1) >> 1)
+        at = (at - 1) >> 1
+    return n_open + 1
+
+
+@inner
+def pop_place(stack, n_open):
+    """Move the place that may cost least behind the open ones; returns how many are open, which is where it is."""
+    n_open -= 1
+    swap_places(stack, 0, n_open)
+    at, child = 0, 1
+    while child < n_open:
+        if child + 1 < n_open and stack.least[child + 1] < stack.least[child]:
+            child += 1
+        if stack.least[at] <= stack.least[child]:
+            break
+        swap_places(stack, at, child)
+        at, child = child, 2 * child + 1
+    return n_open
 
 
 @inner
@@ -172,14 +264,14 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
     """
     best, best_as_child, best_cost = -1, False, known_cost
     root_is_marked = work.nodes[root].mark == work.clock[0]
-    stack.node[0], stack.above[0], stack.least[0] = root, 0.0, 0.0
-    stack.weight[0] = work.nodes[root].weight if root_is_marked else product(row, features.sums[root])
-    n_open = 1
+    root_weight = work.nodes[root].weight if root_is_marked else product(row, features.sums[root])
+    n_open = push_place(stack, 0, root, 0.0, 0.0, root_weight)
     while n_open > 0:
-        n_open -= 1
+        n_open = pop_place(stack, n_open)
         node, above, weight = stack.node[n_open], stack.above[n_open], stack.weight[n_open]
+        # all others cost as much at least
         if stack.least[n_open] >= best_cost:
-            continue
+            break
         marked = work.nodes[node].mark == work.clock[0]
         size = work.nodes[node].size if marked else state.nodes[node].size
         cross = work.nodes[node].cross if marked else state.nodes[node].cross
@@ -194,7 +286,6 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
             cost = above + moved_size * cross + (size + moved_size) * weight
             if cost < best_cost:
                 best, best_as_child, best_cost = node, True, cost
-        first_pushed = n_open
         child = state.nodes[node].first
         while child >= 0:
             if work.nodes[child].inside != work.clock[0]:
@@ -214,28 +305,9 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
                     features.steepness,
                 )
                 if least < best_cost:
-                    stack.node[n_open], stack.above[n_open] = child, child_above
-                    stack.least[n_open], stack.weight[n_open] = least, child_weight
-                    n_open += 1
+                    n_open = push_place(stack, n_open, child, child_above, least, child_weight)
             child = state.nodes[child].after
-        keep_cheapest_on_top(stack, first_pushed, n_open)
     return best, best_as_child, best_cost
-
-
-@inner
-def keep_cheapest_on_top(stack, low, high):
-    """Swap the cheapest of the places just pushed to the top, so that a good place is found early."""
-    if high - low < 2:
-        return
-    chosen = low
-    for k in range(low + 1, high):
-        if stack.least[k] < stack.least[chosen]:
-            chosen = k
-    last = high - 1
-    stack.node[chosen], stack.node[last] = stack.node[last], stack.node[chosen]
-    stack.above[chosen], stack.above[last] = stack.above[last], stack.above[chosen]
-    stack.least[chosen], stack.least[last] = stack.least[last], stack.least[chosen]
-    stack.weight[chosen], stack.weight[last] = stack.weight[last], stack.weight[chosen]
 
 
 @inner
@@ -310,12 +382,12 @@ def regraft(state, features, work, stack, subtrees, max_size):
             continue
         sibling = sibling_of(state.nodes, subtree) if gives_back else home
         weigh_path(state, features, work, row, target)
-        add_upwards(state, features.sums, home, row, -1.0)
+        add_upwards(state, features, home, row, -1.0)
         detach(state, subtree, work.nodes, -1)
         joint = attach(state, subtree, target, as_child, work.nodes, -1)
         if not as_child:
             features.sums[joint] = features.sums[target]
-        add_upwards(state, features.sums, joint, row, 1.0)
+        add_upwards(state, features, joint, row, 1.0)
         update_gaps(state, features, state.nodes[sibling].parent if gives_back else home)
         update_gaps(state, features, joint)
         mark_dirty(state.nodes, work, sibling, joint, -1)
@@ -351,11 +423,10 @@ def balanced_place(state, features, row, target):
     Going down to the smaller child each time keeps the tree of equal points balanced.
     """
     size = state.nodes[target].size
-    tolerance = TIE * features.largest * size
+    tolerance = TIE * features.extent.largest * size
     is_clique = (
-        features.largest < np.inf
-        and features.gap[target] <= tolerance
-        and product(row, features.sums[target]) >= features.largest * size - tolerance
+        features.extent.largest < np.inf
+        and product(row, features.sums[target]) >= features.extent.largest * size - tolerance
     )
     if is_clique:
         while target >= state.numbers[1]:
@@ -381,7 +452,7 @@ def insert_rows(state, features, work, stack, root, leaves, present):
         weigh_path(state, features, work, row, target)
         joint = attach(state, leaf, target, False, work.nodes, -1)
         features.sums[joint] = features.sums[target]
-        add_upwards(state, features.sums, joint, row, 1.0)
+        add_upwards(state, features, joint, row, 1.0)
         update_gaps(state, features, joint)
         work.dirty[leaf] = True
         work.dirty[target] = True
@@ -395,7 +466,7 @@ def remove_leaf(state, features, work, root, leaf, present):
     """Take a leaf out for good; there must be another."""
     take_out_on_paper(state, features, work, leaf)
     home = state.nodes[leaf].parent
-    add_upwards(state, features.sums, home, features.sums[leaf].copy(), -1.0)
+    add_upwards(state, features, home, features.sums[leaf].copy(), -1.0)
     sibling = sibling_of(state.nodes, leaf)
     detach(state, leaf, work.nodes, -1)
     update_gaps(state, features, state.nodes[sibling].parent)

@@ -294,7 +294,7 @@ class FeatureEngine:
         features = feature_kernels.make_features(
             self.similarity.features, self.leaf_size, tree.parent, n_nodes
         )._replace(price=moves.price)
-        feature_kernels.fill_gaps(state, features, tree.n_leaves, tree.n_nodes)
+        feature_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:
@@ -317,15 +317,15 @@ class FeatureEngine:
         below = np.vstack([sums[old], np.zeros((tree.n_internal, sums.shape[1]))])
         feature_kernels.fill_sums(below, tree.parent)
         sums[n + inner] = below[tree.n_leaves :]
-        largest = feature_kernels.largest_similarity(self.similarity.features)
-        is_even = bool((self.leaf_size == 1).all())
+        extent = feature_kernels.extent_of(self.similarity.features)
         features = feature_kernels.Features(
             sums,
             np.zeros(n_nodes),
-            largest if is_even else np.inf,
-            feature_kernels.steepness_of(largest, float(self.leaf_size.min())),
+            np.zeros(n_nodes),
+            extent.if_even(bool((self.leaf_size == 1).all())),
+            feature_kernels.steepness_of(extent.largest, float(self.leaf_size.min())),
         )
-        feature_kernels.fill_gaps(state, features, n, n + tree.n_internal)
+        feature_kernels.fill_bounds(state, features, n, n + tree.n_internal)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
         root = np.array([find_root(state, int(old[0]))])
         feature_kernels.insert_rows(state, features, work, stack, root, new, np.zeros(n, dtype=bool))

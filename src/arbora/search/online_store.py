@@ -32,6 +32,8 @@ class Store:
         The root, -1 without points.
     largest_cosine : float
         Similarity that no two points exceed and that never changes, infinite if there is none.
+    extent : Extent
+        What no row that came so far exceeds.
     names : dict
         Names of points, where they have one, by number.
     next_number : int
@@ -41,6 +43,7 @@ class Store:
     state: State
     sums: Floats
     gap: Floats
+    reach: Floats
     present: Bools
     number: Ints
     root: Ints
@@ -50,7 +53,7 @@ class Store:
     names: dict[int, str] = field(default_factory=dict)
     next_number: int = 0
     n_used: int = 0
-    largest: float = 0.0
+    extent: kernels.Extent = kernels.NO_EXTENT
     least_size: float = np.inf
     is_even: bool = True
     built: tuple[tuple[int, int], Tree] | None = None
@@ -72,6 +75,7 @@ class Store:
         return cls(
             state,
             np.zeros((n_nodes, n_features)),
+            np.zeros(n_nodes),
             np.zeros(n_nodes),
             np.zeros(capacity, dtype=bool),
             np.full(capacity, -1, dtype=np.int64),
@@ -99,12 +103,12 @@ class Store:
         state = enlarged(self.state, np.arange(old), capacity)
         grown = Store._around(state, self.sums.shape[1], self.largest_cosine)
         place = np.concatenate([np.arange(old), capacity + np.arange(len(self.state.nodes) - old)])
-        grown.sums[place], grown.gap[place] = self.sums, self.gap
+        grown.sums[place], grown.gap[place], grown.reach[place] = self.sums, self.gap, self.reach
         grown.work.dirty[place] = self.work.dirty
         grown.present[:old], grown.number[:old] = self.present, self.number
         grown.root[:] = place[self.root] if self.root[0] >= 0 else NO_NODE
         grown.names, grown.next_number = self.names, self.next_number
-        grown.n_used, grown.largest = self.n_used, self.largest
+        grown.n_used, grown.extent = self.n_used, self.extent
         grown.least_size, grown.is_even = self.least_size, self.is_even
         return grown
 
@@ -116,22 +120,24 @@ class Store:
         if names is not None:
             self.names |= dict(zip(numbers.tolist(), names))
         self.next_number += len(rows)
-        before, self.largest = self.largest, max(self.largest, kernels.largest_similarity(rows))
+        before, self.extent = self.extent, self.extent.joined(kernels.extent_of(rows))
         self.least_size = min(self.least_size, float(sizes.min()))
+        self.n_used += len(rows)
         if self.is_even and (sizes != 1).any():
             self.is_even = False
             self.gap[self.capacity :] = np.inf
-        if self.is_even and self.largest > before and not np.isfinite(self.largest_cosine):
-            self._measure_gaps()
-        self.n_used += len(rows)
+        has_grown = self.extent != before and not np.isfinite(self.largest_cosine)
+        self._measure_bounds(np.arange(self.n_used) if has_grown else leaves, has_grown)
         return leaves
 
-    def _measure_gaps(self) -> None:
-        """Set the gaps for a largest similarity that has grown."""
-        inner = np.flatnonzero(self.used_nodes()[self.capacity :]) + self.capacity
+    def _measure_bounds(self, leaves: Ints, has_grown: bool) -> None:
+        """Set the bounds of leaves and, for rows longer than those before, of all nodes."""
+        inner = np.empty(0, dtype=np.int64)
+        if has_grown:
+            inner = np.flatnonzero(self.used_nodes()[self.capacity :]) + self.capacity
         # parents have more leaves below them than their children
         children_first = np.argsort(self.state.nodes["size"][inner], kind="stable")
-        kernels.set_gaps(self.state, self.features, inner[children_first])
+        kernels.set_bounds(self.state, self.features, leaves, inner[children_first])
 
     def insert(self, leaves: Ints) -> None:
         """Put reserved leaves into the tree, each at its best place."""
@@ -162,10 +168,10 @@ class Store:
     @property
     def features(self) -> kernels.Features:
         """What the kernels read."""
-        steepness = kernels.steepness_of(self.largest, self.least_size)
-        # that of cosines never changes; where it grows, so do the gaps
-        largest = self.largest_cosine if np.isfinite(self.largest_cosine) else self.largest
-        return kernels.Features(self.sums, self.gap, largest if self.is_even else np.inf, steepness)
+        steepness = kernels.steepness_of(self.extent.largest, self.least_size)
+        # that of cosines never changes; where it grows, so do the bounds
+        extent = kernels.COSINES if np.isfinite(self.largest_cosine) else self.extent
+        return kernels.Features(self.sums, self.gap, self.reach, extent.if_even(self.is_even), steepness)
 
     # ---- as a tree ---------------------------------------------------------------------------------------------
 
@@ -263,7 +269,7 @@ class Store:
         self.sums[capacity : capacity + tree.n_internal] = below[n:]
         self.present[:n] = True
         self.root[0] = 0 if n == 1 else capacity + tree.n_internal - 1
-        kernels.fill_gaps(self.state, self.features, capacity, capacity + tree.n_internal)
+        kernels.fill_bounds(self.state, self.features, capacity, capacity + tree.n_internal)
 
 
 def _floats(values: Any, n_dimensions: int) -> Floats:

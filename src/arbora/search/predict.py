@@ -312,9 +312,9 @@ def _place_features(tree: Tree, old: Floats, new: Floats, n_threads: int) -> Int
     features = feature_kernels.make_features(old, np.ones(tree.n_leaves), tree.parent, len(state.nodes))
     targets = np.empty(len(new), dtype=np.int64)
     # new rows may be longer
-    largest = max(features.largest, feature_kernels.largest_similarity(new))
-    features = features._replace(largest=largest, steepness=feature_kernels.steepness_of(largest, 1.0))
-    feature_kernels.fill_gaps(state, features, tree.n_leaves, tree.n_nodes)
+    extent = features.extent.joined(feature_kernels.extent_of(new))
+    features = features._replace(extent=extent, steepness=feature_kernels.steepness_of(extent.largest, 1.0))
+    feature_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
 
     def work_on(first: int, last: int) -> None:
         work = make_work(len(state.nodes), len(state.nodes))
