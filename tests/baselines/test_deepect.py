@@ -104,3 +104,8 @@ def test_the_seed_decides_the_tree_and_leaves_pytorchs_own_alone():
     before = torch.random.get_rng_state()
     assert deepect(X, random_state=1, **options) == deepect(X, random_state=1, **options)
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_equal_points_that_cannot_be_split_leave_a_valid_tree():
+    tree = deepect(np.ones((4, 2)), max_steps=2, pretrain_epochs=1, hidden=(4,), latent=2, random_state=0)
+    assert tree.n_leaves == 4

@@ -220,3 +220,8 @@ def test_parts_of_a_graph_are_joined_at_the_top():
 def test_wrong_options_are_refused_in_words(options, words):
     with pytest.raises(ValueError, match=words):
         ufit(np.eye(4), **options)
+
+
+def test_distances_beyond_the_range_of_numbers_are_refused_in_words():
+    with pytest.raises(ValueError, match="data must lie within 1e[+]150 of 0"):
+        ufit([[1e200], [0.0]], max_epochs=1)

@@ -187,3 +187,15 @@ def test_densities_of_a_graph_equal_their_definition():
         assert reason.density_inside == pytest.approx(np.mean(pairs) if pairs else 0.0)
         assert reason.density_outside == pytest.approx(W[np.ix_(inside, outside)].mean())
         assert len(reason.central) == min(2, len(inside)) and set(reason.central) <= set(inside)
+
+
+@pytest.mark.parametrize("unit", [2.0**-1010, 2.0**-600, 2.0**600, 2.0**1010])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_effects_do_not_depend_on_the_unit_where_squares_leave_the_range_of_numbers(unit, form, tree, iris):
+    expected = ab.explain(tree, form(iris.data), n_clusters=3)
+    for found, same in zip(ab.explain(tree, form(iris.data * unit), n_clusters=3), expected, strict=True):
+        for feature, before in zip(found.features, same.features, strict=True):
+            assert feature.effect == pytest.approx(before.effect, rel=1e-9)
+            assert feature.p_value == pytest.approx(before.p_value, rel=1e-9, abs=1e-300)
+            assert feature.mean_inside == pytest.approx(before.mean_inside * unit, rel=1e-12)
+            assert feature.rule.split(":")[1] == before.rule.split(":")[1]

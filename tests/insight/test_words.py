@@ -187,3 +187,9 @@ def test_a_function_sees_a_few_texts_spread_over_the_node(tree):
 def test_only_some_nodes_are_named(tree):
     found = named(tree, TEXTS, nodes=[7])
     assert [bool(name) for name in found.name[6:]] == [node == 7 for node in range(6, 11)]
+
+
+@pytest.mark.parametrize("texts", [3, 2.5, "one string", object])
+def test_what_holds_no_texts_is_refused_by_name(texts, tree):
+    with pytest.raises(TypeError, match="texts must hold one text per leaf"):
+        tree.keywords(texts)

@@ -216,7 +216,7 @@ class CenterTree:
 
     def compression_loss(self, embedded: Tensor, leaf: Tensor) -> Tensor:
         """Mean distance of points from their side's center along the line between the two centers of each split."""
-        pairs = torch.as_tensor(list(self.children.values())).reshape(-1, 2)
+        pairs = torch.as_tensor(list(self.children.values()), dtype=torch.int64).reshape(-1, 2)
         centers = self.centers.detach()
         between = centers[pairs[:, 0]] - centers[pairs[:, 1]]
         line = nn.functional.normalize(between, dim=1, eps=1e-9).repeat_interleave(2, dim=0)

@@ -32,6 +32,8 @@ COSTS = ("closest", "closest+size", "closest+triplet", "dasgupta")
 _WINDOW, _TOLERANCE = 30, 0.005
 # of the largest distance, below which similarities 1 / distance in Dasgupta's cost stop growing: equal points have none
 _LEAST_DISTANCE = 1e-3
+# values whose squared differences, summed over columns, are still numbers
+_LARGEST = 1e150
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
 
 
@@ -135,6 +137,11 @@ def edges_of_vectors(vectors: Floats, n_neighbors: int = 5) -> Edges:
     n = len(vectors)
     if n < 2:
         return Edges(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), n)
+    if np.abs(vectors).max() > _LARGEST:
+        raise ValueError(
+            f"data must lie within {_LARGEST:g} of 0, so that distances are numbers. "
+            f"Got {np.abs(vectors).max():.3g}; divide by it."
+        )
     near = kneighbors_graph(vectors, min(n_neighbors, n - 1), mode="distance")
     distances = squareform(pdist(vectors))
     # a distance of 0 between equal points is an edge as well

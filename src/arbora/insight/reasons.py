@@ -14,6 +14,7 @@ from arbora._base.arrays import as_matrix, as_sparse, check_finite
 from arbora._base.optional import require
 from arbora._base.params import check_choice, check_whole
 from arbora._base.types import Floats, Ints
+from arbora._base.units import in_safe_units
 from arbora.similarity import Similarity
 from arbora.similarity.protocol import check_covers
 from arbora.tree import Tree
@@ -214,8 +215,10 @@ def _sides(tree: Tree, node: int, against: Against) -> tuple[Ints, Ints]:
 
 
 def _tell_apart(values: Any, names: list[str], inside: Ints, outside: Ints, most: int) -> list[Feature]:
-    mean_in, var_in = _moments(values, inside)
-    mean_out, var_out = _moments(values, outside)
+    # without units, effects and p-values are the same in any
+    unit = _units(values)
+    mean_in, var_in = _moments(values, inside, unit)
+    mean_out, var_out = _moments(values, outside, unit)
     effect = _effect_sizes(mean_in - mean_out, var_in, var_out, len(inside), len(outside))
     p_value = _adjusted_p_values(mean_in, var_in, len(inside), mean_out, var_out, len(outside))
     order = np.argsort(-np.abs(effect), kind="stable")[:most]
@@ -223,8 +226,8 @@ def _tell_apart(values: Any, names: list[str], inside: Ints, outside: Ints, most
         Feature(
             names[k],
             float(effect[k]),
-            float(mean_in[k]),
-            float(mean_out[k]),
+            float(mean_in[k] * unit[k]),
+            float(mean_out[k] * unit[k]),
             _fold_change(float(mean_in[k]), float(mean_out[k])),
             float(p_value[k]),
             _rule(names[k], _column(values, inside, k), _column(values, outside, k)),
@@ -234,9 +237,17 @@ def _tell_apart(values: Any, names: list[str], inside: Ints, outside: Ints, most
     ]
 
 
-def _moments(values: Any, rows: Ints) -> tuple[Floats, Floats]:
-    """Mean and variance of each column over the given rows."""
+def _units(values: Any) -> Floats:
+    """Per column, what to divide by so that variances are numbers."""
+    largest = abs(values).max(axis=0).toarray() if sp.issparse(values) else np.abs(values).max(axis=0)
+    return in_safe_units(np.reshape(largest, (1, -1)))[1]
+
+
+def _moments(values: Any, rows: Ints, unit: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of each column, in its unit, over the given rows."""
     part = values.tocsr()[rows] if sp.issparse(values) else values[rows]
+    if (unit != 1).any():
+        part = part @ sp.diags_array(1 / unit) if sp.issparse(values) else part / unit
     mean = np.asarray(part.mean(axis=0)).ravel()
     if sp.issparse(values):
         squares = np.asarray(part.multiply(part).mean(axis=0)).ravel()
@@ -272,8 +283,8 @@ def _adjusted_p_values(
 def _fold_change(inside: float, outside: float) -> float:
     if inside < 0 or outside < 0 or (inside == 0 and outside == 0):
         return float("nan")
-    tiny = 1e-9 * max(inside, outside)
-    return float(np.log2((inside + tiny) / (outside + tiny)))
+    larger = max(inside, outside)
+    return float(np.log2((inside / larger + 1e-9) / (outside / larger + 1e-9)))
 
 
 def _column(values: Any, rows: Ints, column: int) -> Floats:
@@ -285,7 +296,7 @@ def _column(values: Any, rows: Ints, column: int) -> Floats:
 def _rule(name: str, inside: Floats, outside: Floats) -> str:
     """The threshold that best tells inside from outside (largest difference of the shares below it)."""
     cuts = np.unique(np.concatenate([inside, outside]))
-    middles = (cuts[:-1] + cuts[1:]) / 2
+    middles = cuts[:-1] / 2 + cuts[1:] / 2
     if len(middles) == 0:
         return f"{name} is the same everywhere"
     below_in = np.searchsorted(np.sort(inside), middles) / len(inside)

@@ -182,6 +182,8 @@ def _occurrences(
     """Which leaf's text contains which word: sparse float32[n_leaves, n_words]."""
     from sklearn.feature_extraction.text import CountVectorizer
 
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise TypeError(f"texts must hold one text per leaf. Got {type(texts).__name__}.")
     given = ["" if text is None or text != text else str(text) for text in texts]
     if len(given) != tree.n_leaves:
         raise ValueError(f"texts must hold one text per leaf, {tree.n_leaves}. Got {len(given)}.")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from arbora._base.params import check_choice
 from arbora._base.types import AnyFloats, Floats
+from arbora._base.units import in_safe_units
 
 Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
@@ -37,8 +38,6 @@ _HEAVY = 12.0
 _UNCORRELATED, _FALLING = 0.3, 0.9
 _N_QUANTILES = 1000
 _PROBED_ROWS, _PROBED_COLUMNS = 20_000, 100
-# Powers of two below which the fourth powers of numbers, and sums of them, are numbers too.
-_SAFE_EXPONENT = 200
 # Values in double precision at once: 128 MB.
 _VALUES_AT_ONCE = 1 << 24
 
@@ -147,27 +146,16 @@ def _fitted_columns(kind: str, values: Floats) -> tuple[Floats, Floats, Floats]:
     n_quantiles = min(_N_QUANTILES, len(values)) if kind == "rank" else 0
     quantiles = np.nanquantile(values, np.linspace(0, 1, n_quantiles), axis=0)
     if kind == "standard":
-        safe, unit = _in_safe_units(values)
+        safe, unit = in_safe_units(values)
         return np.nanmean(safe, axis=0) * unit, np.nanstd(safe, axis=0) * unit, quantiles
     low, center, high = np.nanpercentile(values, [25, 50, 75], axis=0)
     # a column more than half of which is one number has no quartiles apart
     return center, np.where(high > low, high - low, _deviations(values)), quantiles
 
 
-def _in_safe_units(values: Floats) -> tuple[Floats, Floats]:
-    """Columns in units in which squares and sums are within the range of numbers, and these units: nearly always 1.
-
-    They are powers of two, so that dividing by them rounds nothing.
-    """
-    largest = np.fmax(np.fmax.reduce(values, axis=0), -np.fmin.reduce(values, axis=0))
-    exponent = np.clip(np.frexp(largest)[1], -1021, 1023)
-    unit = np.where(np.abs(exponent) > _SAFE_EXPONENT, np.ldexp(1.0, exponent), 1.0)
-    return values if (unit == 1).all() else values / unit, unit
-
-
 def _deviations(values: Floats) -> Floats:
     """Standard deviation of every column, missing values apart, of numbers however large or small."""
-    safe, unit = _in_safe_units(values)
+    safe, unit = in_safe_units(values)
     return np.nanstd(safe, axis=0) * unit
 
 
@@ -193,7 +181,7 @@ def _probe(rows: AnyFloats) -> Floats:
     """Some of the rows, in a unit in which their squares are numbers: every choice is one of proportions."""
     step = max(1, len(rows) // _PROBED_ROWS)
     probe = np.asarray(rows[::step], dtype=np.float64)
-    return _in_safe_units(probe.reshape(-1, 1))[0].reshape(probe.shape)
+    return in_safe_units(probe.reshape(-1, 1))[0].reshape(probe.shape)
 
 
 def _are_components(values: Floats) -> bool:
