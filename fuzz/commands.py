@@ -78,9 +78,25 @@ def _line(rng: Generator, folder: str) -> list[str]:
         ["refine", tree, "--data", data, "--out", out],
         ["score", tree, "--data", data],
         ["taxonomy", tree, "-k", k, "--out", out],
+        _reproduce(rng, folder),
         ["nothing"],
     )
     return line + one_of(rng, [], [], ["--json"], ["--quiet"], ["--threads", "0"], ["--unknown"])
+
+
+def _reproduce(rng: Generator, folder: str) -> list[str]:
+    """Tables of the papers by wrong names, or listed: to run one takes longer than a case may."""
+    paper = one_of(
+        rng, [], ["hyphc"], ["l2h", "1"], ["ghhc", "nothing"], ["nothing"], ["fph", ""], ["fph", "1", "2"]
+    )
+    choice = one_of(rng, ["--list"], ["--list"], ["--methods", "no such method"], ["--datasets", "\x00"])
+    more = one_of(
+        rng,
+        [],
+        ["--seeds", one_of(rng, "0", "-1", "x", "999999999999999999999")],
+        ["--out", f"{folder}/tree.npz"],
+    )
+    return ["reproduce", *paper, "--quick", *choice, *more]
 
 
 def _run(line: list[str]) -> tuple[int, str, str]:

@@ -49,6 +49,55 @@ def match(rng: Generator, note: Note) -> None:
     checks.require(len(taken) == len(set(taken)), "no two clusters become one")
 
 
+def reasons(rng: Generator, note: Note) -> None:
+    """What sets nodes apart: features of the data, finite effects, nodes of the tree."""
+    tree = inputs.tree(rng)
+    kind, X = inputs.numbers(rng, tree.n_leaves if chance(rng, 0.95) else 3, tame=chance(rng, 0.5))
+    node = int(rng.integers(tree.n_nodes)) if chance(rng, 0.8) else inputs.wrong(rng)
+    given = options(rng, note, against=("siblings", "rest", "all"), n_features=(1, 3, 100))
+    given |= {"node": node} if chance(rng, 0.5) else {"n_clusters": one_of(rng, 1, 2, 3, inputs.wrong(rng))}
+    note(kind, X.shape, given, tree.parent.tolist(), tree.n_leaves)
+    before = checks.frozen(X)
+    found = ab.explain(tree, X, **given)
+    checks.unchanged(before, X)
+    for explanation in found:
+        checks.require(0 <= explanation.node < tree.n_nodes, "an explanation is about a node")
+        for feature in explanation.features:
+            checks.require(np.isfinite(feature.effect), f"an effect is a number: {feature}")
+
+
+def members(rng: Generator, note: Note) -> None:
+    """Exemplars and outlier scores: points of the cluster, shares."""
+    found, _ = inputs.similarity(rng)
+    n = found.n_points
+    labels: Any = rng.integers(0, 3, n) if chance(rng, 0.85) else inputs.wrong(rng)
+    given = options(rng, note, n_exemplars=(1, 3, 1000))
+    note(type(found).__name__, n, labels)
+    chosen = ab.insight.exemplars(found, labels, **given)
+    for label, points in chosen.items():
+        checks.require(all(labels[point] == label for point in points), "an exemplar lies in its cluster")
+        checks.require(len(set(points.tolist())) == len(points), "no exemplar comes twice")
+    scores = ab.insight.outlier_scores(found, labels)
+    checks.require(scores.shape == (n,) and np.isfinite(scores).all(), "one finite outlier score per point")
+    tree, k = inputs.tree(rng, n), int(rng.integers(1, n + 1))
+    note(tree.parent.tolist(), k)
+    for reason in ab.insight.explain_graph(tree, found, n_clusters=k):
+        checks.require(0 <= reason.node < tree.n_nodes, "a reason is about a node")
+
+
+def naming(rng: Generator, note: Note) -> None:
+    """Trees named by words: the same tree, and names are text."""
+    tree = inputs.tree(rng)
+    texts: Any = [one_of(rng, *WORDS, "cat dog", "dog dog a") for _ in range(tree.n_leaves)]
+    if chance(rng, 0.15):
+        texts = inputs.wrong(rng)
+    note(texts, tree.parent.tolist(), tree.n_leaves)
+    given = options(rng, note, n_words=(1, 3), nodes=([tree.root], [0], [10**9]))
+    found = ab.insight.named(tree, texts, **given)
+    checks.require(list(found.parent) == list(tree.parent), "naming changes no tree")
+    checks.require(all(isinstance(found.label(node), str) for node in range(found.n_nodes)), "names are text")
+
+
 def edits(rng: Generator, note: Note) -> None:
     """What a page may ask of its tree: a valid tree after each, and all of it can be taken back."""
     first = inputs.tree(rng)
@@ -92,4 +141,6 @@ def page(rng: Generator, note: Note) -> None:
     checks.require(text.rstrip().endswith("</html>"), "a page is whole")
 
 
-MEANING: dict[Callable[[Generator, Note], None], int] = {keywords: 2, match: 2, edits: 4, page: 1}
+MEANING: dict[Callable[[Generator, Note], None], int] = {
+    keywords: 2, naming: 1, reasons: 3, members: 3, match: 2, edits: 3, page: 1,
+}  # fmt: skip

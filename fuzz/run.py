@@ -53,12 +53,19 @@ def draw(number: int) -> tuple[Any, np.random.Generator]:
     import commands
     import files
     import meaning_calls
+    import model_calls
     import tree_calls
 
     rng = np.random.default_rng(number)
-    group = rng.choice(5, p=[0.46, 0.26, 0.16, 0.04, 0.08])
-    tables = (calls.CALLS, tree_calls.TREES, files.FILES, commands.COMMANDS, meaning_calls.MEANING)
-    table = tables[group]
+    tables = {
+        0.38: calls.CALLS,
+        0.22: tree_calls.TREES,
+        0.13: files.FILES,
+        0.03: commands.COMMANDS,
+        0.10: meaning_calls.MEANING,
+        0.14: model_calls.MODELS,
+    }
+    table = list(tables.values())[rng.choice(len(tables), p=list(tables))]
     shares = np.array(list(table.values()), dtype=float)
     return list(table)[int(rng.choice(len(table), p=shares / shares.sum()))], rng
 

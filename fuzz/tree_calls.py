@@ -132,36 +132,91 @@ def metrics(rng: Generator, note: Note) -> None:
     checks.close(apart, len(inner ^ outer), "Robinson-Foulds distance")
 
 
+# What the page's questions have in common: keys, and values from right to hostile.
+KEYS = (
+    "root",
+    "node",
+    "nodes",
+    "text",
+    "column",
+    "k",
+    "word",
+    "code",
+    "action",
+    "name",
+    "to",
+    "from",
+    "limit",
+)
+HOSTILE = (
+    "",
+    "\x00",
+    "<script>",
+    "../../etc/passwd",
+    "é" * 300,
+    -1,
+    2**63,
+    2**70,
+    1e308,
+    [[]],
+    {"a": {}},
+    [None],
+    [True],
+)
+
+
 def questions(rng: Generator, note: Note) -> None:
-    """What a page asks its server: an answer, or ValueError."""
+    """What a page asks its server, some of it by whoever pretends to be one: an answer, or ValueError."""
+    session = _session(rng)
+    for _ in range(int(rng.integers(1, 5))):
+        tree = session.content.tree
+        question = one_of(rng, *sorted(session.questions), "edit", "nothing", "__init__")
+        details = {key: _detail(rng, key, tree) for key in KEYS if chance(rng, 0.7)}
+        note(question, details, tree.n_leaves)
+        note.words = {*KEYS, "question", "nothing", "file", "leaf", "leaves", question}
+        try:
+            checks.require(isinstance(session.answer(question, details), bytes), "an answer is bytes")
+        except ValueError as refused:
+            checks.require(len(str(refused)) > 10, "a refusal says why")
+        checks.valid_tree(session.content.tree)
+
+
+def _session(rng: Generator) -> Any:
+    """A page's session, with or without columns, texts, points, a second tree, and leave to edit."""
     from arbora.view.content import Content
-    from arbora.view.session import Session
+    from arbora.view.editing import editable
+    from arbora.view.session import Session, editing_session
 
     tree = inputs.tree(rng)
-    session = Session(Content(tree))
-    question = one_of(rng, *sorted(session.questions), "nothing")
-    keys = (
-        "root",
-        "node",
-        "nodes",
-        "text",
-        "column",
-        "leaf",
-        "height",
-        "n_clusters",
-        "from",
-        "count",
-        "levels",
-        "limit",
-    )
-    details = {
-        key: one_of(rng, int(rng.integers(tree.n_nodes)), [0, tree.root], "n1", inputs.wrong(rng))
-        for key in keys
-        if chance(rng, 0.7)
+    n = tree.n_leaves
+    about: dict[str, Any] = {
+        "metadata": {
+            "number": rng.standard_normal(n),
+            "word": [one_of(rng, "a", "b", None) for _ in range(n)],
+        },
+        "texts": [one_of(rng, "cat dog", "", "dog <b>") for _ in range(n)],
+        "points": rng.standard_normal((n, 2)),
+        "compare": inputs.tree(rng, n),
     }
-    note(question, details, tree.n_leaves)
-    note.words = {*keys, "question"}
-    checks.require(isinstance(session.answer(question, details), bytes), "an answer is bytes")
+    about = {key: value for key, value in about.items() if chance(rng, 0.5)}
+    if chance(rng, 0.3):
+        about.pop("compare", None)
+        return editing_session(editable(tree, about, None))
+    return Session(Content(tree, **about))
+
+
+def _detail(rng: Generator, key: str, tree: ab.Tree) -> Any:
+    if chance(rng, 0.2):
+        return one_of(rng, *HOSTILE, inputs.wrong(rng))
+    if key == "nodes":
+        return rng.integers(0, tree.n_nodes, 3).tolist()
+    if key in ("text", "column", "name"):
+        return one_of(rng, "n1", "number", "word", "cat", "texts")
+    if key == "action":
+        return one_of(
+            rng, "rename", "merge", "move", "split", "remove", "undo", "redo", "save", "state", "format"
+        )
+    return int(rng.integers(tree.n_nodes))
 
 
 TREES: dict[Callable[[Generator, Note], None], int] = {
