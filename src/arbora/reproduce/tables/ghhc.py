@@ -241,6 +241,7 @@ def _load_training(dataset: str, seed: int, quick: bool) -> Problem:
 
 _PAPER_START = {"init": "random", "init_sweeps": 0, "init_norms": "log"}
 _DECIDED = {"temperature": 0.2, "optimizer": "adam", "learning_rate": 0.01}
+CHOSEN = {"optimizer": "adam", "learning_rate": 0.001, "temperature": 0.05, "n_neighbors": 3}
 TRAINING = Table(
     "ghhc",
     "training",
@@ -264,6 +265,8 @@ TRAINING = Table(
         Method("our start", _trained, "experiment", None, {"max_steps": 0}),
         Method("our start, trained", _trained, "experiment", None, {"max_steps": 500}, _QUICK),
         Method("our start, trained, Adam 0.01", _trained, "experiment", None, {**_DECIDED, "max_steps": 500}, _QUICK),
+        Method("our start, settings of ghhc/choice", _trained, "experiment", None, {**CHOSEN, "max_steps": 500}, _QUICK,
+               note="The settings with the highest mean gain over the four sets of ghhc/choice."),
         Method("our start, trained for 2,000 steps", _trained, "experiment", None, {"max_steps": 2000}, _QUICK,
                slower=4),
     ),
@@ -289,9 +292,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "learning rate 1": {"learning_rate": 1.0},
     "Adam 0.001": {"optimizer": "adam", "learning_rate": 0.001},
     "Adam 0.01": {"optimizer": "adam", "learning_rate": 0.01},
-    "Adam 0.001, temperature 0.05, 3 neighbors": {
-        "optimizer": "adam", "learning_rate": 0.001, "temperature": 0.05, "n_neighbors": 3,
-    },
+    "Adam 0.001, temperature 0.05, 3 neighbors": CHOSEN,
     "Adam 0.01, temperature 0.05, 1,000 triples": {
         "optimizer": "adam", "learning_rate": 0.01, "temperature": 0.05, "batch_size": 1000,
     },
@@ -322,7 +323,7 @@ CHOICE = Table(
     n_seeds=2,
     draws=True,
     note="Does any setting make training raise the purity of our start? Up to 500 rows of sets that no other table of "
-    "gHHC reports. A setting that did so on all four would get a row in ghhc/training.",
+    "gHHC reports. The one with the highest mean gain has a row in ghhc/training.",
 )
 
 TABLES = (TABLE_1, TABLE_2, WORDS, TRAINING, CHOICE)
