@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from arbora._base.types import Ints
+from arbora._base.types import AnyFloats, Ints
 from arbora.probabilistic import _batch_kernels as kernels
 from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts
 
@@ -29,8 +30,11 @@ def draw_batch(
     nodes = np.sort(kernels.gather_nodes(pairs.indptr, pairs.indices, seeds, min(batch_limit, n), position))
     position[nodes] = np.arange(len(nodes))
     ptr, col, val = kernels.induced_edges(pairs.indptr, pairs.indices, pairs.data, nodes, position)
-    inside = csr_from_parts(ptr, col, val, (len(nodes), len(nodes)))
-    loops = graph.loops[nodes]
+    return batch_of(nodes, csr_from_parts(ptr, col, val, (len(nodes), len(nodes))), graph.loops[nodes])
+
+
+def batch_of(nodes: Ints, inside: sp.csr_array, loops: AnyFloats) -> Batch | None:
+    """The batch of some nodes, from the weights of their pairs and loops; None where these are 0."""
     total = inside.data.sum() + loops.sum()
     if total <= 0:
         return None

@@ -23,11 +23,11 @@ from arbora._base.types import Floats, Ints, Objective, PathLike, RandomState
 from arbora.probabilistic import stages
 from arbora.probabilistic.elbow import elbow
 from arbora.probabilistic.expected import sample_parents
-from arbora.probabilistic.flat import cut_labels, flat_labels
+from arbora.probabilistic.flat import cut_labels
 from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights, shares_of
 from arbora.probabilistic.options import Directed, GraphSource, Optimizer, Options, Precision
 from arbora.probabilistic.spare_nodes import use_spare_nodes
-from arbora.probabilistic.sparse import Model, edge_distribution, fundamental_matrix, rows_on
+from arbora.probabilistic.sparse import EdgeDistribution, Model, fundamental_matrix, rows_on
 from arbora.probabilistic.start import Start, model_of_tree, start_tree, tree_with_support
 from arbora.probabilistic.training import Relaxation, TrainingState, train
 from arbora.similarity.graph import GraphSimilarity, graph
@@ -206,8 +206,9 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         ----------
         X : sparse matrix, networkx graph, tuple (rows, cols[, weights]), GraphSimilarity, or array of vectors
             Several components are allowed; self-loops count at the leaf's parent. A graph in shards (a Dask frame of
-            edges, or `arbora.similarity.graph` of one) must fit the memory of this machine; the leaves of large
-            steps are shared out among its workers, to the same result.
+            edges, or `arbora.similarity.graph` of one) of more than 100,000 nodes or 5 million edges stays where it is
+            if `batch_size` is given, and must fit the memory of this machine otherwise; the leaves of large steps are
+            shared out among its workers, to the same result.
         y : ignored
         """
         options = Options.of(self)
@@ -215,8 +216,9 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         n_clusters = check_n_clusters(self.n_clusters, self.similarity_.n_points)
         saved = self._open_checkpoint()
         rng = np.random.default_rng(seed_of(self.random_state) if saved is None else saved.seed)
+        spread = stages.spread_graph(self.similarity_, options)
         # every objective is the same for weights that are a multiple of these
-        similarity = of_moderate_weights(self.similarity_)
+        similarity = of_moderate_weights(self.similarity_) if spread is None else spread
         with (
             FitProgress(self, options.plan.max_epochs, verbose=options.verbose) as progress,
             rows_on(shares_of(self.similarity_)),
@@ -239,7 +241,8 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Exactly as many flat clusters as asked for, keeping most of the information in the tree.
 
         They follow the tree, but are not a cut of it: wide splits are first resolved, and the leaves of small
-        outlying branches join the cluster their edges lead to. The tables of the paper are compared by these.
+        outlying branches join the cluster their edges lead to. The tables of the paper are compared by these. On a
+        graph in shards that was too large for one machine the leaves of an internal node stay together.
 
         Parameters
         ----------
@@ -260,7 +263,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         wanted = self.n_clusters if n_clusters is None else n_clusters
         count = check_n_clusters(wanted, self.tree_.n_leaves)
-        return flat_labels(self.tree_, of_moderate_weights(self.similarity_), count)
+        return stages.labels_of(self.tree_, self.similarity_, count)
 
     def sample_trees(self, n_trees: int = 1, *, random_state: RandomState = None) -> list[Tree]:
         """Draw trees from the model (Sec. 2.2): every node picks its parent independently.
@@ -329,7 +332,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         progress: FitProgress,
     ) -> np.random.Generator:
         """Train, and keep the best model; returns the generator as training left it."""
-        graph = edge_distribution(similarity, options.dtype)
+        graph = stages.distribution_of(similarity, options)
         if options.n_internal == "elbow":
             self.elbow_ = stages.losses_of_sizes(similarity, graph, options, rng, saved)
             size = elbow(list(self.elbow_), list(self.elbow_.values()))
@@ -354,7 +357,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if saved is not None:
             saved.keep(state.arrays())
         best = state.best
-        if options.use_spare_nodes:
+        if options.use_spare_nodes and isinstance(graph, EdgeDistribution):
             best = use_spare_nodes(similarity, graph, best, options.objective)
         tree, columns = tree_with_support(best.model, best.parents)
         self._keep(tree, best.model, columns)

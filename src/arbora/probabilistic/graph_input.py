@@ -22,7 +22,7 @@ def looks_like_graph(X: Any) -> bool:
     if isinstance(X, tuple) or is_dask_frame(X):
         return True
     if is_similarity(X):
-        return X.csr is not None
+        return X.in_shards() is not None or X.csr is not None
     if sp.issparse(X):
         return bool(X.shape[0] == X.shape[1])
     return is_network(X)
@@ -34,7 +34,12 @@ def shares_of(similarity: GraphSimilarity) -> Shares:
 
 
 def of_moderate_weights(similarity: GraphSimilarity) -> GraphSimilarity:
-    """The graph, its weights multiplied by a power of two where their squares would overflow or vanish."""
+    """The graph, its weights multiplied by a power of two where their squares would overflow or vanish.
+
+    Here: edges in shards are fetched.
+    """
+    if similarity.in_shards() is not None:
+        similarity = GraphSimilarity(similarity.csr, similarity.self_loops)
     parts = (similarity.csr.data, similarity.self_loops)
     largest = max((float(part.max()) for part in parts if len(part)), default=0.0)
     if largest == 0.0 or _SMALLEST < largest < _LARGEST:

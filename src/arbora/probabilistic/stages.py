@@ -8,25 +8,71 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._base.checkpoint import Checkpoint, rng_from_array, rng_to_array
-from arbora._base.types import Objective
+from arbora._base.types import Ints, Objective
 from arbora.errors import TooLargeError
 from arbora.metrics import dasgupta_cost, tree_sampling_divergence
 from arbora.probabilistic.elbow import candidate_sizes
 from arbora.probabilistic.expected import most_likely_parents
+from arbora.probabilistic.flat import flat_labels
+from arbora.probabilistic.graph_input import of_moderate_weights
 from arbora.probabilistic.options import Options
 from arbora.probabilistic.spare_nodes import use_spare_nodes
-from arbora.probabilistic.sparse import EdgeDistribution, Model, binary_model
+from arbora.probabilistic.sparse import EdgeDistribution, Model, binary_model, edge_distribution
+from arbora.probabilistic.spread import SpreadDistribution, labels_of_groups
 from arbora.probabilistic.start import model_of_tree, start_tree, tree_of_parents
-from arbora.probabilistic.training import TakeStep, TrainingState, train
+from arbora.probabilistic.training import Distribution, TakeStep, TrainingState, train
+from arbora.scale import is_small
+from arbora.similarity import Similarity
 from arbora.similarity.graph import GraphSimilarity
+from arbora.similarity.sharded import ShardedGraph
 from arbora.tree import Tree
 
 LARGEST_DENSE = 200_000_000
 
 
+def spread_graph(similarity: Similarity, options: Options) -> ShardedGraph | None:
+    """The graph to train on where it is, in batches; None where it is to be in the memory of this machine."""
+    shards = similarity.in_shards()
+    if shards is None or options.plan.batch_size is None or not is_spread(similarity):
+        return None
+    if options.init in ("ward", "louvain"):
+        raise ValueError(
+            f"init={options.init!r} needs all edges on one machine, and this graph is in shards that do not fit one "
+            'part. Use "average", "random" or a tree.'
+        )
+    if options.refine is not None:
+        raise ValueError(
+            "refine with a number of internal nodes needs all edges on one machine, and this graph is in shards that "
+            "do not fit one part. Fit with refine=False."
+        )
+    return shards.persisted()
+
+
+def is_spread(similarity: Similarity) -> bool:
+    """Whether the edges are on other machines, too many for this one."""
+    shards = similarity.in_shards()
+    return shards is not None and not is_small(shards)
+
+
+def distribution_of(similarity: GraphSimilarity, options: Options) -> Distribution:
+    """What training asks of a graph, here or where its shards are."""
+    shards = similarity.in_shards()
+    if shards is None or not is_spread(similarity) or options.plan.batch_size is None:
+        return edge_distribution(similarity, options.dtype)
+    return SpreadDistribution(shards, options.dtype)
+
+
+def labels_of(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> Ints:
+    """Flat clusters; on a graph in shards the leaves of an internal node stay together."""
+    shards = similarity.in_shards()
+    if shards is None or not is_spread(similarity):
+        return flat_labels(tree, of_moderate_weights(similarity), n_clusters)
+    return labels_of_groups(tree, shards, n_clusters)
+
+
 def start(
     similarity: GraphSimilarity,
-    graph: EdgeDistribution,
+    graph: Distribution,
     options: Options,
     n_internal: int,
     rng: np.random.Generator,
@@ -38,7 +84,7 @@ def start(
 
 def losses_of_sizes(
     similarity: GraphSimilarity,
-    graph: EdgeDistribution,
+    graph: Distribution,
     options: Options,
     rng: np.random.Generator,
     saved: Checkpoint | None,
@@ -60,19 +106,19 @@ def losses_of_sizes(
 
 
 def next_start(
-    similarity: GraphSimilarity, graph: EdgeDistribution, state: TrainingState, options: Options
+    similarity: GraphSimilarity, graph: Distribution, state: TrainingState, options: Options
 ) -> Model:
     """What a later round starts from: the best tree so far, as if it were certain."""
-    if options.use_spare_nodes:
+    if options.use_spare_nodes and isinstance(graph, EdgeDistribution):
         state.best = use_spare_nodes(similarity, graph, state.best, options.objective)
     return binary_model(*state.best.parents, dtype=options.dtype)
 
 
 def adam_step(
-    similarity: GraphSimilarity, graph: EdgeDistribution, state: TrainingState, options: Options
+    similarity: GraphSimilarity, graph: Distribution, state: TrainingState, options: Options
 ) -> TakeStep | None:
     """The step of Adam on scores or embeddings, or None for the projected gradient."""
-    if options.optimizer == "projected":
+    if options.optimizer == "projected" or not isinstance(graph, EdgeDistribution):
         return None
     n_entries = graph.n_nodes * state.model.n_internal
     if n_entries > LARGEST_DENSE:

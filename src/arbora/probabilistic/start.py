@@ -12,6 +12,8 @@ from arbora._base.types import Bools, Floats, Ints, Objective
 from arbora.linkages import graph_linkage
 from arbora.metrics import tree_sampling_divergence
 from arbora.probabilistic.sparse import Model, Parents, binary_model
+from arbora.scale import build_graph_on_dask
+from arbora.search.cluster import Options as SearchOptions
 from arbora.similarity.graph import GraphSimilarity
 from arbora.tree import Tree
 from arbora.tree.groups import tree_of_groups
@@ -99,6 +101,9 @@ def start_tree(
         tree = start
     elif start == "random":
         return random_tree(similarity.n_points, n_internal, rng)
+    elif (shards := similarity.in_shards()) is not None:
+        # average linkage, searched: what can be had without all edges on one machine
+        tree = build_graph_on_dask(shards, SearchOptions(random_state=0)).tree
     elif start == "average":
         tree = graph_linkage(similarity, "average")
     elif start == "search":

@@ -26,9 +26,12 @@ from arbora.probabilistic.sparse import (
     csr_from_parts,
     soft_step,
 )
+from arbora.probabilistic.spread import SpreadDistribution
 from arbora.probabilistic.start import tree_of_parents
 
 Relaxation: TypeAlias = Literal["expected", "soft", "straight-through"]
+# a graph here, or one whose edges are on other machines
+Distribution: TypeAlias = EdgeDistribution | SpreadDistribution
 TakeStep: TypeAlias = Callable[[], tuple[Model, float]]
 
 
@@ -78,10 +81,10 @@ class TrainingState:
 
     @classmethod
     def start(
-        cls, graph: EdgeDistribution, model: Model, rng: np.random.Generator, objective: Objective
+        cls, graph: Distribution, model: Model, rng: np.random.Generator, objective: Objective
     ) -> TrainingState:
         """The beginning; the tree that training starts from counts as epoch 0."""
-        loss, parents = decoded_loss(graph, model, objective)
+        loss, parents = _decoded(graph, model, objective)
         return cls(model, rng, Best(loss, model, parents, 0), history=[(0, np.nan, loss)])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -121,7 +124,7 @@ def _model_from(saved: Mapping[str, NDArray[Any]], prefix: str) -> Model:
 
 
 def train(
-    graph: EdgeDistribution,
+    graph: Distribution,
     state: TrainingState,
     plan: TrainingPlan,
     *,
@@ -171,21 +174,31 @@ def _round_is_over(state: TrainingState, plan: TrainingPlan) -> bool:
     return stale or (len(following) > 0 and state.epoch >= following[0])
 
 
-def judge(graph: EdgeDistribution, state: TrainingState, objective: Objective, loss: float) -> None:
+def judge(graph: Distribution, state: TrainingState, objective: Objective, loss: float) -> None:
     """Decode, and remember the model if its tree is the best so far."""
-    decoded, parents = decoded_loss(graph, state.model, objective)
+    decoded, parents = _decoded(graph, state.model, objective)
     state.history.append((state.epoch, loss, decoded))
     if decoded < state.best.loss - 1e-12 * abs(state.best.loss):
         state.best = Best(decoded, state.model, parents, state.epoch)
 
 
+def _decoded(graph: Distribution, model: Model, objective: Objective) -> tuple[float, Parents]:
+    if isinstance(graph, SpreadDistribution):
+        return graph.decoded_loss(model, objective)
+    return decoded_loss(graph, model, objective)
+
+
 def step(
-    graph: EdgeDistribution, model: Model, plan: TrainingPlan, rng: np.random.Generator
+    graph: Distribution, model: Model, plan: TrainingPlan, rng: np.random.Generator
 ) -> tuple[Model, float]:
     """One epoch: a step on the whole graph, or on one batch."""
-    if plan.batch_size is None:
+    if plan.batch_size is None and isinstance(graph, EdgeDistribution):
         return _step_on(graph, model, plan, rng)
-    batch = draw_batch(graph, plan.batch_size, plan.batch_limit, rng)
+    size = plan.batch_size or graph.n_nodes
+    if isinstance(graph, SpreadDistribution):
+        batch = graph.draw_batch(size, plan.batch_limit, rng)
+    else:
+        batch = draw_batch(graph, size, plan.batch_limit, rng)
     if batch is None:
         return model, 0.0
     part, loss = _step_on(batch.graph, rows_of(model, batch.nodes), plan, rng)

@@ -1,6 +1,7 @@
 """Clustering on many machines: Dask arrays and graphs in shards."""
 
 from arbora.scale.build import build_on_dask
+from arbora.scale.cells import contracted_graph
 from arbora.scale.graphs import build_graph_on_dask, is_small, refine_on_dask
 from arbora.scale.plan import LIMITS, Limits
 from arbora.similarity.summed import DistributedGraph
@@ -11,6 +12,7 @@ __all__ = [
     "Limits",
     "build_graph_on_dask",
     "build_on_dask",
+    "contracted_graph",
     "is_small",
     "refine_on_dask",
 ]

@@ -18,6 +18,8 @@ from arbora._base.distributed import Engine, sum_as_tree
 from arbora._base.exact_sums import in_levels, joined
 from arbora._base.types import Floats, Ints
 from arbora.scale._cell_kernels import join_in_order
+from arbora.similarity import GraphSimilarity
+from arbora.similarity.sharded import ShardedGraph
 from arbora.similarity.shards import Edges, bucket_of, mixed
 
 # A round that joins less of the clusters is helped by joining those with a neighbor in common.
@@ -111,7 +113,7 @@ def _between(engine: Engine, delayed: Callable[..., Any], links: Sequence[Any], 
 
 def links_of(edges: Edges, by: Floats) -> Links:
     """Edges between different nodes, ready to be summed exactly."""
-    apart = edges.low != edges.high
+    apart = (edges.low != edges.high) & (edges.weight > 0)
     return Links(edges.low[apart], edges.high[apart], in_levels(edges.weight[apart], by))
 
 
@@ -196,3 +198,28 @@ def graph_of_links(parts: Sequence[Links], n_cells: int) -> sp.csr_array:
     graph = sp.csr_array((np.concatenate([weight, weight]), ends), shape=(n_cells, n_cells))
     graph.sort_indices()
     return graph
+
+
+def contracted_graph(graph: ShardedGraph, label: Ints, n_groups: int) -> GraphSimilarity:
+    """The graph of groups of nodes, `label` being the group of each node; what lies within a group is its self-loop.
+
+    Examples
+    --------
+    >>> import dask, dask.dataframe as dd, numpy as np, pandas as pd
+    >>> import arbora as ab
+    >>> from arbora.scale import contracted_graph
+    >>> edges = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3], "weight": [5.0, 1.0, 5.0]})
+    >>> with dask.config.set(scheduler="threads"):
+    ...     graph = ab.similarity.graph(dd.from_pandas(edges, npartitions=2))
+    ...     contracted_graph(graph, np.array([0, 0, 1, 1]), 2).csr.toarray().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    delayed = graph.delayed
+    shared = delayed(label, traverse=False)
+    links = [
+        delayed(relabeled)(delayed(links_of)(edges, graph.rounders), shared, 1)[0] for edges in graph.parts
+    ]
+    (found,) = graph.engine.gather([sum_as_tree(links, summed_links)])
+    between = graph_of_links([found], n_groups)
+    within = (np.bincount(label, graph.degrees, minlength=n_groups) - between.sum(axis=1)) / 2
+    return GraphSimilarity(between, np.maximum(within, 0.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
@@ -44,10 +43,18 @@ class ShardedGraph(GraphSimilarity):
     parts : list of delayed edges
     n_points : int, optional
         By default the largest node number plus one.
+
+    Attributes
+    ----------
+    parts : list of delayed edges
+    n_pieces : int
+        Edges as they were given, before those between the same nodes are added up.
+    rounders : ndarray of float64
+        What rounds weights for exact sums (`arbora._base.exact_sums`).
     """
 
     def __init__(self, parts: list[Any], n_points: int | None = None) -> None:
-        self._parts = parts
+        self.parts = parts
         self.delayed = require("dask", "Edges in shards").delayed
         found = self._gather([self.delayed(shards.facts_of)(part) for part in parts])
         self.n_pieces = sum(fact.n_edges for fact in found)
@@ -63,7 +70,7 @@ class ShardedGraph(GraphSimilarity):
     @property
     def engine(self) -> Engine:  # type: ignore[override]
         """Where the shards are worked on."""
-        return client_for(*self._parts)
+        return client_for(*self.parts)
 
     def _gather(self, tasks: list[Any]) -> list[Any]:
         return self.engine.gather(tasks)
@@ -71,7 +78,7 @@ class ShardedGraph(GraphSimilarity):
     def _summed(self, function: Callable[..., Floats], *arguments: Any) -> Floats:
         """Exact sum over the shards of what a function answers in levels."""
         shared = [self.delayed(argument, traverse=False) for argument in arguments]
-        tasks = [self.delayed(function)(part, *shared) for part in self._parts]
+        tasks = [self.delayed(function)(part, *shared) for part in self.parts]
         return joined(self._gather([sum_as_tree(tasks, sum)])[0])
 
     def in_shards(self) -> ShardedGraph:
@@ -82,6 +89,12 @@ class ShardedGraph(GraphSimilarity):
     def n_points(self) -> int:
         return self._n_points
 
+    def persisted(self) -> ShardedGraph:
+        """The same graph with its edges read once, and kept where they were read."""
+        kept = copy(self)
+        kept.parts = self.engine.persist(self.parts)
+        return kept
+
     # ---- everything at once --------------------------------------------------------------------------
 
     @cached_property
@@ -91,9 +104,9 @@ class ShardedGraph(GraphSimilarity):
         refuse_if_too_large(
             80 * self.n_pieces,
             f"The {self.n_pieces:,} edges, of which this needs all at once on one machine,",
-            "Metrics take the graph as it is; for a tree, thin it first, or cluster vectors in a Dask array.",
+            "arbora.cluster, arbora.refine, metrics and arbora.FPH(batch_size=...) take the graph as it is.",
         )
-        return shards.adjacency_of(self._gather(self._parts), self._n_points)
+        return shards.adjacency_of(self._gather(self.parts), self._n_points)
 
     @cached_property
     def self_loops(self) -> Floats:  # type: ignore[override]
@@ -109,7 +122,7 @@ class ShardedGraph(GraphSimilarity):
         loopless = copy(self)
         for known in ("self_loops", "degrees"):
             loopless.__dict__.pop(known, None)
-        loopless._parts = [self.delayed(shards.without_loops)(part) for part in self._parts]
+        loopless.parts = [self.delayed(shards.without_loops)(part) for part in self.parts]
         loopless._has_loops = False
         return loopless
 
@@ -144,7 +157,7 @@ class ShardedGraph(GraphSimilarity):
     def multiply(self, x: ArrayLike) -> Floats:
         """Sum over j ≠ i of similarity(i, j) x[j]. O(m), where the edges are."""
         vectors = self.delayed(check_vectors_of_points(x, self._n_points), traverse=False)
-        tasks = [self.delayed(shards.product_of)(part, vectors) for part in self._parts]
+        tasks = [self.delayed(shards.product_of)(part, vectors) for part in self.parts]
         return np.asarray(self._gather([sum_as_tree(tasks, sum)])[0], np.float64)
 
     def information(self, log_node_law: Floats) -> float:
@@ -162,8 +175,8 @@ class ShardedGraph(GraphSimilarity):
 
     def distinct(self) -> list[Any]:
         """Delayed shards in which every edge is in one piece: pieces are exchanged by the ends of edges."""
-        n = len(self._parts)
-        sent = [self.delayed(shards.in_buckets, nout=n)(part, n) for part in self._parts]
+        n = len(self.parts)
+        sent = [self.delayed(shards.in_buckets, nout=n)(part, n) for part in self.parts]
         return [self.delayed(shards.joined_edges)([one[number] for one in sent]) for number in range(n)]
 
     # ---- single points -------------------------------------------------------------------------------
@@ -177,14 +190,18 @@ class ShardedGraph(GraphSimilarity):
             return np.zeros(left.shape)
         return self._summed(shards.weights_of_pairs, keys, self.rounders)[place.ravel()].reshape(left.shape)
 
+    def adjacent_to(self, points: ArrayLike) -> sp.csr_array:
+        """Adjacency that holds the edges of some of the points, self-loops left out: csr_array[n_points, n_points]."""
+        wanted = self.delayed(check_points(points, self._n_points), traverse=False)
+        found = self._gather(
+            [self.delayed(shards.neighbors_of)(part, wanted, self._n_points) for part in self.parts]
+        )
+        return shards.adjacency_of(found, self._n_points)
+
     def rows(self, i: ArrayLike) -> Floats:
         """Similarity of the points i to all points."""
         points = check_points(i, self._n_points)
-        wanted = self.delayed(points, traverse=False)
-        found = self._gather(
-            [self.delayed(shards.neighbors_of)(part, wanted, self._n_points) for part in self._parts]
-        )
-        rows: Floats = shards.adjacency_of(found, self._n_points)[points].toarray()
+        rows: Floats = self.adjacent_to(points)[points].toarray()
         rows[np.arange(len(points)), points] = self.self_loops[points]
         return rows
 
@@ -193,7 +210,7 @@ class ShardedGraph(GraphSimilarity):
         some = check_points(points, self._n_points)
         wanted = self.delayed(some, traverse=False)
         found = self._gather(
-            [self.delayed(shards.edges_among)(part, wanted, self._n_points) for part in self._parts]
+            [self.delayed(shards.edges_among)(part, wanted, self._n_points) for part in self.parts]
         )
         return GraphSimilarity(shards.adjacency_of(found, len(some)), self.self_loops[some])
 
@@ -203,7 +220,7 @@ class ShardedGraph(GraphSimilarity):
         return {"n_points": self._n_points, "edges": str(sum(codes) % 2**64)}
 
     def __repr__(self) -> str:
-        return f"ShardedGraph(n_points={self.n_points}, n_shards={len(self._parts)})"
+        return f"ShardedGraph(n_points={self.n_points}, n_shards={len(self.parts)})"
 
 
 def sharded_graph(data: Any, n_points: int | None = None) -> ShardedGraph:
@@ -230,7 +247,8 @@ def _squares_of(edges: shards.Edges, center: float) -> tuple[float, int]:
 
 def _code_of(edges: shards.Edges) -> int:
     """A number that depends on all edges but not on their order."""
-    lines = np.column_stack([edges.low, edges.high, edges.weight.view(np.int64)])
-    return sum(
-        int.from_bytes(hashlib.blake2b(line.tobytes(), digest_size=8).digest(), "little") for line in lines
-    )
+    code = shards.mixed(edges.keys) ^ edges.weight.view(np.uint64)
+    # mixed twice more, so that ends and weights cannot be exchanged between edges
+    for shift in (np.uint64(29), np.uint64(32)):
+        code = shards.mixed(code ^ (code >> shift))
+    return int(code.sum(dtype=np.uint64))
