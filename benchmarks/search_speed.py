@@ -26,6 +26,7 @@ from _peers import hdbscan_tree
 from _record import record
 
 import arbora as ab
+from arbora._base.jit import compiling_all
 from arbora.reproduce import data as published
 
 
@@ -70,6 +71,12 @@ def purities(tree, labels):
     }
 
 
+def warm_up():
+    """Compile what a large set needs, short passes too, which a small one leaves to the interpreter."""
+    with compiling_all():
+        ab.cluster(mixture(40_000)[0], random_state=0)
+
+
 def run_graphs(quick):
     print("\naverage linkage, and refine from there (normalized Dasgupta cost)")
     # kernels for small graphs, and for large ones
@@ -99,7 +106,7 @@ def run_graphs(quick):
 
 def run_cluster(sizes):
     print("\ncluster(X), 64 features, three-level mixture")
-    ab.cluster(mixture(40_000)[0], random_state=0)
+    warm_up()
     rows = []
     for n in sizes:
         X, labels = mixture(n)
@@ -142,7 +149,7 @@ def run_covtype():
     with np.load(path) as file:
         X, y = file["X"].astype(np.float32), file["y"]
     print(f"\ncluster(covtype), {len(X):,} x {X.shape[1]}")
-    ab.cluster(mixture(40_000)[0], random_state=0)
+    warm_up()
     tree, cpu, wall = timed(lambda: ab.cluster(X, random_state=0))
     yield show(
         {"n": len(X), "cpu s": cpu, "wall s": wall, "peak GB": peak_gigabytes(), **purities(tree, y[:, None])}
@@ -153,7 +160,7 @@ def run_threads(n):
     """One thread against two, for each stage; both give the same tree."""
     print(f"\n{n:,} vectors of 64 features, one thread and two")
     X, _ = mixture(n)
-    ab.cluster(mixture(40_000)[0], random_state=0)
+    warm_up()
     seconds, trees = {}, []
     for n_jobs in (1, 2):
         model, cpu, wall = timed(
@@ -171,7 +178,7 @@ def run_threads(n):
 def run_ten_million(n=10_000_000, d=32):
     """Whether a very large set ends, and in what memory."""
     print(f"\ncluster(X), {n:,} x {d} float32")
-    ab.cluster(mixture(40_000, d)[0], random_state=0)
+    warm_up()
     X, _ = mixture(n, d)
     tree, cpu, wall = timed(lambda: ab.cluster(X, random_state=0))
     yield show({"n": tree.n_leaves, "cpu s": cpu, "wall s": wall, "peak GB": peak_gigabytes()})
@@ -186,6 +193,7 @@ def run_peers(n):
         "bisecting k-means": lambda X: ab.bisecting_kmeans(X, random_state=0),
     }
     rows = {}
+    warm_up()
     for method, call in methods.items():
         # large enough for the ways of large data
         call(mixture(40_000, seed=1)[0])
@@ -197,13 +205,27 @@ def run_peers(n):
     yield show({"method": "cluster / fast_hdbscan", **ratios})
 
 
+def blurred(n, d=32, n_centers=1000, seed=0):
+    """Points around centers, scattered as far as neighboring centers lie apart. Returns rows and labels."""
+    rng = np.random.default_rng(seed)
+    centers, label = rng.normal(size=(n_centers, d)), rng.integers(n_centers, size=n)
+    return centers[label] + rng.normal(size=(n, d)), label[:, None]
+
+
 def run_online(sizes):
-    print("\nOnlineTree, 32 features, three-level mixture")
-    ab.OnlineTree(random_state=0).fit(mixture(1000, 32)[0])
-    for n in sizes:
-        X, labels = mixture(n, 32)
-        model, cpu, wall = timed(lambda X=X: ab.OnlineTree(random_state=0).fit(X))
-        yield show({"n": n, "cpu s": cpu, "wall s": wall, **purities(model.tree_, labels)})
+    """Insertion point by point, where groups are apart and where they are not."""
+    for name, draw in (("three-level mixture", lambda n: mixture(n, 32)), ("1,000 blurred centers", blurred)):
+        print(f"\nOnlineTree, 32 features, {name}")
+        ab.OnlineTree(random_state=0).fit(draw(1000)[0])
+        rows = []
+        for n in sizes:
+            X, labels = draw(n)
+            model, cpu, wall = timed(lambda X=X: ab.OnlineTree(random_state=0).fit(X))
+            quality = purities(model.tree_, labels)
+            rows.append({"data": name, "n": n, "cpu s": cpu, "wall s": wall, **quality})
+            yield show(rows[-1])
+        if len(rows) > 1:
+            print(f"  growth exponent {growth(rows):.2f}, of the two largest {growth(rows[-2:]):.2f}")
 
 
 def main():
