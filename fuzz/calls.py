@@ -310,7 +310,7 @@ def tree_clustering(rng: Generator, note: Note) -> None:
 
 ESTIMATORS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
     "HypHC": (
-        lambda **given: ab.HypHC(**{"max_epochs": 1, **given}),
+        lambda **given: ab.HypHC(**{"max_epochs": 1, "n_triples": 100, **given}),
         {"similarity": ("cosine", "knn", "gaussian"), "n_init": (1, 2), "decoder": ("exact", "greedy", "circle"),
          "init": ("spectral", "random"), "refine": (True, False), "n_neighbors": (2, 10), "engine": ("circle",)},
     ),
@@ -363,8 +363,9 @@ def l2h(rng: Generator, note: Note) -> None:
     note(kind)
     given = options(
         rng, note, n_clusters=(1, 2, None), merging=("lowest", "all_pairs"), temperature=(0.5, 3.0),
-        from_probabilities=(True, False), refine=(True, False), n_bootstraps=(0, 3, "auto"),
+        from_probabilities=(True, False), refine=(True, False), n_bootstraps=(3, 3, "auto"),
     )  # fmt: skip
+    given.setdefault("n_bootstraps", 0)
     before = checks.frozen(data)
     model = ab.L2H(random_state=0, **given).fit(data)
     checks.unchanged(before, data)

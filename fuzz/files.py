@@ -66,7 +66,7 @@ def model_file(rng: Generator, note: Note) -> None:
     note.gives_tree = True
     X = rng.standard_normal((int(one_of(rng, 2, 5, 20)), 3))
     kind = one_of(rng, "OnlineTree", "TreeClustering", "L2H")
-    options = {} if kind == "OnlineTree" else {"n_clusters": 2}
+    options = {"OnlineTree": {}, "TreeClustering": {"n_perturbations": 0}, "L2H": {"n_bootstraps": 0}}[kind]
     model = getattr(ab, kind)(random_state=0, **options).fit(X)
     note(kind, X.shape)
     with tempfile.TemporaryDirectory() as folder:

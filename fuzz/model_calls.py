@@ -120,9 +120,9 @@ def chunks(rng: Generator, note: Note) -> None:
 
 
 IN_CHUNKS: dict[str, Callable[[Any], ab.Tree]] = {
-    "cluster": lambda data: ab.cluster(data, random_state=0, n_neighbors=4),
-    "TreeClustering": lambda data: ab.TreeClustering(2, random_state=0, n_neighbors=4).fit(data).tree_,
-    "L2H": lambda data: ab.L2H(random_state=0).fit(data).tree_,
+    "cluster": lambda data: ab.cluster(data, random_state=0, n_neighbors=4, n_perturbations=0),
+    "TreeClustering": lambda data: ab.TreeClustering(n_perturbations=0, random_state=0).fit(data).tree_,
+    "L2H": lambda data: ab.L2H(n_bootstraps=0, random_state=0).fit(data).tree_,
     "GHHC": lambda data: ab.GHHC(n_internal=4, max_steps=1, random_state=0).fit(data).tree_,
 }
 
@@ -135,7 +135,8 @@ VECTORS: dict[str, dict[str, Any]] = {
     "birch": {}, "bisecting-kmeans": {}, "hierarchical-kmeans": {}, "scc": {}, "perch": {},
     "ufit": {"max_epochs": 1}, "tcl": {"max_steps": 1, "hidden": 4}, "turtle": {"max_steps": 1},
     "temi": {"max_steps": 1}, "deepect": {"max_steps": 1, "pretrain_epochs": 1, "hidden": (4,), "latent": 2},
-    "rghc": {"max_steps": 1, "n_internal": 4, "hidden": 4}, "hyphc": {"max_epochs": 1}, "ghhc": {"max_steps": 1},
+    "rghc": {"max_steps": 1, "n_internal": 4, "hidden": 4}, "ghhc": {"max_steps": 1},
+    "hyphc": {"max_epochs": 1, "n_triples": 100},
 }  # fmt: skip
 GRAPHS: dict[str, dict[str, Any]] = {
     "paris": {}, "louvain": {}, "dcsbm": {}, "average": {}, "eph": {"max_epochs": 1, "n_internal": 4},

@@ -58,12 +58,12 @@ def draw(number: int) -> tuple[Any, np.random.Generator]:
 
     rng = np.random.default_rng(number)
     tables = {
-        0.38: calls.CALLS,
-        0.22: tree_calls.TREES,
-        0.13: files.FILES,
+        0.42: calls.CALLS,
+        0.24: tree_calls.TREES,
+        0.14: files.FILES,
         0.03: commands.COMMANDS,
         0.10: meaning_calls.MEANING,
-        0.14: model_calls.MODELS,
+        0.07: model_calls.MODELS,
     }
     table = list(tables.values())[rng.choice(len(tables), p=list(tables))]
     shares = np.array(list(table.values()), dtype=float)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logits.l2h_by_definition import clustered_logits
 
+import arbora as ab
 from arbora.logits._merge import merge_classes
 from arbora.logits._rows import ArrayRows
 
@@ -86,3 +87,13 @@ def test_classes_without_points_go_first_and_have_no_share():
     assert 4 in empty and sorted(found.pairs[first, 0]) == empty.tolist()
     assert (found.score[first] == 0).all() and np.isnan(found.share[first]).all()
     assert not np.isnan(found.share[rest]).any()
+
+
+@pytest.mark.parametrize("merging", ["lowest", "all_pairs"])
+@pytest.mark.parametrize("taken", range(5))
+def test_classes_that_get_no_probability_at_all_join_the_only_one_that_does(taken, merging):
+    logits = np.full((3, 5), -1e5)
+    logits[:, taken] = 1e5
+    tree = ab.L2H(merging=merging, n_bootstraps=0, random_state=0).fit(logits).tree_
+    assert tree.n_leaves == 5
+    assert tree.is_binary

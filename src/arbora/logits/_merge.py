@@ -110,11 +110,11 @@ def _absorb_empty_classes(groups: _Groups, rows: MergeQueries) -> list[int]:
 
 
 def _join_unknown_classes(groups: _Groups, unknown: list[int]) -> None:
+    """One by one to the group of all others, which is the only one left."""
+    top = int(np.flatnonzero(groups.active)[-1])
+    groups.active[unknown], groups.score[unknown] = True, 0.0
     for c in unknown:
-        rest = np.flatnonzero(groups.active)
-        rest = rest[rest != c]
-        # the lowest unknown class may be all there is besides other unknown ones
-        groups.merge(c, int(rest[-1]), np.nan)
+        top = groups.merge(c, top, np.nan)
 
 
 def merge_classes(
@@ -145,7 +145,6 @@ def merge_classes(
     run = _merge_lowest if merging == "lowest" else _merge_all_pairs
     with Stage(progress, "merge", assignment.n_classes - 1) as stage:
         run(groups, rows, weights, stage)
-    groups.active[unknown], groups.score[unknown] = True, 0.0
     _join_unknown_classes(groups, unknown)
     return groups.finish()
 
