@@ -1,4 +1,4 @@
-"""All kernels compiled ahead, by calling what uses them on small data: for images, and before work that is timed."""
+"""All kernels compiled ahead of time, by calling what uses them on small data: for container images and timings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compile_kernels(*, verbose: bool = False, progress: ProgressCallback | None 
     """Compile the kernels ahead of their first use, and keep them on disk.
 
     Runs each method on small data, which takes a minute or two the first time and seconds after that. Methods whose
-    extra is not installed are left out. For images of containers, continuous integration, and timings.
+    extra is not installed are left out. For container images, continuous integration, and timings.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def compile_kernels(*, verbose: bool = False, progress: ProgressCallback | None 
     n_compiled : int
         Kernels that were compiled now.
     n_ready : int
-        Kernels that are ready; the others are for input that is rare.
+        Kernels that are ready; the others serve rare kinds of input.
     n_kernels : int
         All kernels.
     seconds : float
@@ -70,7 +70,7 @@ def compile_kernels(*, verbose: bool = False, progress: ProgressCallback | None 
     _import_kernels()
     calls = _calls()
     with Stage(heard, "compile", total=len(calls)) as stage, compiling_all(), warnings.catch_warnings():
-        # small data that was drawn at random is worth no warning
+        # warnings about small random data would say nothing
         warnings.simplefilter("ignore")
         for done, call in enumerate(calls):
             call()

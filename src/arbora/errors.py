@@ -5,15 +5,15 @@
     ArboraError
     ├── TreeError (ValueError)             arrays that do not describe a tree
     ├── FormatError (ValueError)           a file or text that is not what it claims to be
-    ├── MissingFileError (FileNotFoundError) a path at which there is nothing
+    ├── MissingFileError (FileNotFoundError) a path where nothing exists
     ├── ConstraintError (ValueError)       must-link and cannot-link sets no tree can satisfy
-    ├── TooLargeError (MemoryError)        a request that would exhaust memory, refused beforehand
+    ├── TooLargeError (MemoryError)        a request that would exhaust memory, refused in advance
     ├── DivergedError (RuntimeError)       training turned non-finite; carries the best tree so far
-    ├── WorkersLostError (RuntimeError)    a Dask cluster went away; with a checkpoint the work can go on
+    ├── WorkersLostError (RuntimeError)    a Dask cluster was lost; with a checkpoint the work can resume
     ├── Interrupted (KeyboardInterrupt)    Ctrl-C during a search; carries the best tree so far
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
-Wrong arguments raise plain ``ValueError`` or ``TypeError`` with the argument's name, what came and what to do.
+Wrong arguments raise plain ``ValueError`` or ``TypeError`` that name the argument, what was passed and what to do.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TooLargeError(ArboraError, MemoryError):
 
     Examples
     --------
-    It is a `MemoryError` that comes before memory runs out, so that both of these catch it.
+    It is a `MemoryError` raised before memory runs out, so that both of these catch it.
 
     >>> import arbora as ab
     >>> issubclass(ab.errors.TooLargeError, MemoryError), issubclass(ab.errors.TooLargeError, ab.errors.ArboraError)
@@ -122,7 +122,7 @@ class DivergedError(ArboraError, RuntimeError):
 
 
 class WorkersLostError(ArboraError, RuntimeError):
-    """The Dask cluster went away, or all of its workers did; ``checkpoint=`` lets the same call go on.
+    """The Dask cluster, or all of its workers, went away; with ``checkpoint=`` the same call resumes the work.
 
     Examples
     --------

@@ -66,7 +66,7 @@ def test_what_is_kept_is_loaded_again(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"method": "N"}, "it is of M, not of N"),
+        ({"method": "N"}, "it was saved by M, not by N"),
         ({"identity": "j"}, "data or options differ"),
         ({"random_state": 4}, "random_state differs"),
     ],

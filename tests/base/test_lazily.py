@@ -113,7 +113,7 @@ def test_several_spaces_are_answered_together_in_the_chunks_of_the_first():
 
 
 def test_of_several_spaces_all_are_lazy_or_none():
-    with pytest.raises(TypeError, match=r"all must be Dask arrays or none. Got a ndarray"):
+    with pytest.raises(TypeError, match=r"all or none must be Dask arrays. Got a ndarray"):
         Spaces().labels([da.from_array(X, chunks=(5, 3)), X])
 
 

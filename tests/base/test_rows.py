@@ -208,7 +208,7 @@ def test_an_array_that_was_announced_but_never_written_is_refused(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", shape=(10**9, 1000), dtype="f4")
-    with pytest.raises(FormatError, match="no number of it was written"):
+    with pytest.raises(FormatError, match="none of its values was ever written"):
         open_rows(tmp_path / "x.h5")
 
 

@@ -66,7 +66,8 @@ def expected():
 
 
 def worker_pids(client):
-    return list(client.run(os.getpid).values())
+    """As the nannies know them: asking workers would fail in the moment in which one dies."""
+    return [nanny.pid for nanny in client.cluster.workers.values() if nanny.pid is not None]
 
 
 def kill_one_after(client, seconds):
@@ -106,7 +107,7 @@ def test_a_cluster_without_workers_is_an_error_and_the_checkpoint_goes_on(expect
         local_cluster(1) as client,
     ):
         cluster = client.cluster
-        with pytest.raises(WorkersLostError, match="checkpoint=folder the same call goes on"):
+        with pytest.raises(WorkersLostError, match="checkpoint=folder the same call resumes"):
             build_on_dask(
                 rows_in_chunks(), replace(OPTIONS, checkpoint=folder), stop_workers, limits=SMALL_PARTS
             )
@@ -134,7 +135,7 @@ def test_ten_workers_killed_at_random_moments_do_not_matter(expected):
             killer = kill_one_after(client, float(moment))
             assert same_tree(built().tree, expected)
             killer.join()
-            client.wait_for_workers(3, timeout=60)
+            client.wait_for_workers(3, timeout=120)
 
 
 @pytest.mark.slow
@@ -168,7 +169,7 @@ def test_a_scheduler_that_dies_is_an_error_and_the_checkpoint_goes_on(expected, 
         with dask.config.set({"distributed.comm.timeouts.connect": "3s"}):
             client = distributed.Client(scheduler_file=str(address_file), timeout=10)
             client.wait_for_workers(1, timeout=120)
-            with pytest.raises(WorkersLostError, match="goes on"):
+            with pytest.raises(WorkersLostError, match="resumes"):
                 build_on_dask(
                     rows_in_chunks(), replace(OPTIONS, checkpoint=folder), kill_scheduler, limits=SMALL_PARTS
                 )

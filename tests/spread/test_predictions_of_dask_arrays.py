@@ -89,7 +89,7 @@ def test_several_spaces_are_predicted_block_by_block():
     model = ab.TURTLE(3, max_steps=5, inner_steps=2, random_state=0).fit(spaces)
     lazy = [da.from_array(spaces[0], chunks=(25, -1)), da.from_array(spaces[1], chunks=(40, -1))]
     assert np.array_equal(model.predict(lazy).compute(), model.predict(spaces))
-    with pytest.raises(TypeError, match="all must be Dask arrays"):
+    with pytest.raises(TypeError, match="all or none must be Dask arrays"):
         model.predict([lazy[0], spaces[1]])
 
 

@@ -47,7 +47,7 @@ def test_find_says_what_there_is():
     with pytest.raises(ValueError, match="no names"):
         Tree([2, 2, -1], 2).find("a")
     for wrong in (3, "", None):
-        with pytest.raises(TypeError, match="must be a text"):
+        with pytest.raises(TypeError, match="must be a non-empty string"):
             tree.find(wrong)
 
 

@@ -199,7 +199,7 @@ def test_nodes_and_upper_part_are_those_of_the_cut(by):
     ]
     upper = tree.prune(5, **given)
     assert upper.n_leaves == 5
-    with pytest.raises(ValueError, match="alone"):
+    with pytest.raises(ValueError, match="only be combined with n_clusters"):
         tree.cut_nodes(5, min_size=3, **given)
     with pytest.raises(ValueError, match="n_clusters"):
         tree.prune(by=by)

@@ -12,7 +12,7 @@
 | `rows` (`row_parts`, `row_stores`) | rows read in pieces, from arrays, files, stores and iterators |
 | `memory` | how much there is, and refusing what would exhaust it |
 | `files` | files written whole or not at all; archives of arrays with a marker |
-| `checkpoint` | long work kept in a folder that knows what it belongs to |
+| `checkpoint` | long work saved in a folder that knows what it belongs to |
 | `progress` | what long work reports, and the bar that shows it |
 | `training` | one training curve, and scikit-learn's callbacks |
 | `optional` | optional dependencies, and the pip line that installs each |

@@ -26,7 +26,7 @@ class Matrix(NamedTuple):
 
 
 def as_vectors(data: Any, *, argument: str = "X", dtype: DTypeLike | None = np.float64) -> NDArray[Any]:
-    """Rows of finite numbers as a dense C-ordered array, or an error that says what came instead.
+    """Rows of finite numbers as a dense C-ordered array, or an error that says what was passed instead.
 
     ``dtype=None`` makes float16 and float32 float32, and everything else float64. The caller's array is never changed;
     it is returned itself where nothing has to be converted.
@@ -117,12 +117,12 @@ def _words_for_empty(shape: tuple[int, ...], argument: str) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, NaT, pandas.NA, polars' and Arrow's null."""
+    """Whether a value means "missing": None, NaN, NaT, pandas.NA, polars' and Arrow's null."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
         return bool(value != value)
-    # pyarrow scalars know by themselves
+    # pyarrow scalars say so themselves
     return getattr(value, "is_valid", True) is False
 
 
@@ -243,6 +243,10 @@ def _frame(data: Any, argument: str) -> Matrix | None:
     """Matrix of a pandas, polars or Arrow frame, of a Series of vectors, or of what `arbora.read` returns."""
     if is_dataset(data):
         return _of_dataset(data, argument)
+    if is_cells(data):
+        raise TypeError(
+            f"{argument} holds cells. Pass arbora.read(cells), or vectors such as cells.obsm['X_pca']."
+        )
     columns = frame_columns(data)
     if columns is not None:
         return Matrix(_columns(columns, argument), row_names(data), list(columns))
@@ -257,6 +261,11 @@ def _frame(data: Any, argument: str) -> Matrix | None:
 def is_dataset(data: Any) -> bool:
     """Whether this is what `arbora.read` returns, which lives in a layer above this one."""
     return type(data).__module__ == "arbora.reading.dataset"
+
+
+def is_cells(data: Any) -> bool:
+    """Whether this is an AnnData object of cells."""
+    return hasattr(data, "obsm") and hasattr(data, "obs") and hasattr(data, "var_names")
 
 
 def unwrap(data: Any) -> tuple[Any, list[str] | None]:

@@ -1,8 +1,8 @@
-"""Long work kept in a folder that knows what it belongs to.
+"""Long work saved in a folder that knows what it belongs to.
 
-The same call finds what is there and goes on, to the same result as without an interruption. A call with other data
+The same call finds what is there and resumes, with the same result as an uninterrupted run. A call with other data
 or other options is refused, by every method in the same words: what decides the result is hashed into an identity,
-which the folder keeps beside the seed.
+which the folder holds along with the seed.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _FORMAT = "arbora.checkpoint"
 
 
 class Checkpoint:
-    """Named groups of arrays, kept under the identity of the work they belong to.
+    """Named groups of arrays, saved under the identity of the work they belong to.
 
     Parameters
     ----------
     folder : path
-        Made if absent. It belongs to one piece of work: with another method or identity it is refused.
+        Created if absent. It belongs to one piece of work: with another method or identity it is refused.
     method : str
-        Who keeps it: "refine", "HypHC", ...
+        Who saves to it: "refine", "HypHC", ...
     identity : str
         What decides the result, the seed aside; see `identity_of`.
     random_state : int, RandomState, Generator or None
-        A whole number must be the same each time. With any other, the seed drawn at the first use is kept and used
-        again, so that the work can go on.
+        A whole number must be the same each time. With anything else, the seed drawn at first use is saved and used
+        again, so that the work can resume.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Checkpoint:
     def _seed_of(self, known: dict[str, Any], identity: str, random_state: RandomState) -> int:
         problem = None
         if known["method"] != self._method:
-            problem = f"it is of {known['method']}, not of {self._method}"
+            problem = f"it was saved by {known['method']}, not by {self._method}"
         elif known["identity"] != identity:
             problem = "its data or options differ"
         elif is_reproducible(random_state) and seed_of(random_state) != known["seed"]:
@@ -78,22 +78,22 @@ class Checkpoint:
         return int(known["seed"])
 
     def load(self, name: str = "state") -> dict[str, NDArray[Any]] | None:
-        """The arrays last kept under a name; None where nothing was."""
+        """The arrays last saved under a name; None if there are none."""
         path = self.folder / f"{name}.npz"
         if not path.exists():
             return None
         try:
             return read_archive(path, f"{_FORMAT}.{self._method}")
         except FormatError as problem:
-            raise FormatError(f"{problem} Delete {path} to repeat what it kept.") from problem
+            raise FormatError(f"{problem} Delete {path} to repeat that part of the work.") from problem
 
     def keep(self, arrays: Mapping[str, Any], name: str = "state") -> None:
-        """Replace what is kept under a name; what is on disk is whole at any time."""
+        """Replace what is saved under a name; what is on disk is complete at all times."""
         write_archive(self.folder / f"{name}.npz", f"{_FORMAT}.{self._method}", arrays)
 
 
 def identity_of(**parts: Any) -> str:
-    """Short name of what decides a result, by the values of its parts.
+    """A short digest of everything that decides a result.
 
     A part is a number, text, None, an array, a sparse matrix, a path, a list, tuple or dict of parts, or an object
     with a method ``identity()`` that returns parts (trees and similarities have it).
@@ -110,7 +110,7 @@ def identity_of(**parts: Any) -> str:
 
 
 def _add(digest: Any, part: Any) -> None:
-    """Add a value with its kind and length before it, so that no two values run into each other."""
+    """Add a value, preceded by its kind and length, so that no two values run into each other."""
     if callable(getattr(part, "identity", None)):
         _add_text(digest, type(part).__name__)
         _add(digest, part.identity())
@@ -173,6 +173,6 @@ def _read_json(path: Path) -> dict[str, Any]:
         known["method"]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise FormatError(
-            f"{path} is not a checkpoint's, or it is damaged ({problem}). Delete the folder to start over."
+            f"{path} does not belong to a checkpoint, or it is damaged ({problem}). Delete the folder to start over."
         ) from problem
     return dict(known)

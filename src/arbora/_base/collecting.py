@@ -45,9 +45,9 @@ def collect(
     argument : str
         What the caller calls it, for messages.
     instead : str
-        What to do where the rows do not fit into memory.
+        What to do if the rows do not fit into memory.
     progress : callable
-        Hears the stage "reading", in rows.
+        Called for the stage "reading", in rows.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _filled(rows: Rows, argument: str, instead: str, stage: Stage) -> NDArray[An
             room = int(_GROWTH * place.stop) if n_rows is None else n_rows
             new_bytes = (room - len(array)) * n_columns * rows.dtype.itemsize
             refuse_if_too_large(new_bytes, f"All rows of {argument}, which are needed at once,", instead)
-            # grows where it stands wherever the system can do that; nobody else holds it yet
+            # grows in place wherever the system can do that; nothing else refers to it yet
             array.resize((room, n_columns), refcheck=False)
         array[place] = chunk
         end = place.stop

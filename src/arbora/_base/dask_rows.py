@@ -1,4 +1,4 @@
-"""Rows of a Dask array: functions of chunks go to where the chunks are, and only their results come here."""
+"""Rows of a Dask array: functions of chunks run where the chunks are, and only their results come back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DaskRows(PartRows):
         super().__init__(argument, [DaskPart(self._array, argument)], names)
 
     def in_memory(self, purpose: str) -> NDArray[Any]:
-        """All rows, here; TooLargeError, with what needs them, where they do not fit."""
+        """All rows on this machine; TooLargeError, saying what needs them, if they do not fit."""
         assert self.n_bytes is not None
         refuse_if_too_large(
             2 * self.n_bytes,

@@ -23,20 +23,20 @@ from arbora.errors import ArboraError, WorkersLostError
 _NUMBERS = "biuf"
 _SECONDS_BETWEEN_LOOKS = 0.25
 _SECONDS_BETWEEN_COUNTS = 2.0
-# How long a cluster may be without workers, unless Dask's "distributed.scheduler.no-workers-timeout" says so.
+# How long a cluster may be without workers, unless Dask's "distributed.scheduler.no-workers-timeout" is set.
 _SECONDS_WITHOUT_WORKERS = 60.0
 # Results that tree reductions combine at once.
 _FAN_IN = 8
 
 
 def is_dask(data: Any) -> bool:
-    """Whether this is a Dask array, found out without importing Dask."""
+    """Whether this is a Dask array, checked without importing Dask."""
     array = sys.modules.get("dask.array")
     return array is not None and isinstance(data, array.Array)
 
 
 def is_dask_frame(data: Any) -> bool:
-    """Whether this is a Dask frame, found out without importing Dask."""
+    """Whether this is a Dask frame, checked without importing Dask."""
     frames = sys.modules.get("dask.dataframe")
     return frames is not None and isinstance(data, frames.DataFrame)
 
@@ -64,7 +64,7 @@ def array_of(data: Any, *, argument: str = "X") -> tuple[Any, list[str] | None]:
 def checked_array(X: Any, engine: Engine, *, argument: str = "X") -> Any:
     """A Dask array of rows with known chunk sizes, each chunk holding whole rows and none of them empty.
 
-    Sizes that nobody knows are computed, which reads the data once.
+    Unknown sizes are computed, which reads the data once.
     """
     if X.ndim != 2:
         raise ValueError(f"{argument} must have shape (n_points, n_features). Got {X.ndim} dimensions.")
@@ -185,7 +185,7 @@ class Engine:
         self.client = client
 
     def gather(self, tasks: Sequence[Any], stage: Stage | None = None) -> list[Any]:
-        """Results of the tasks, here, in order."""
+        """Results of the tasks, on this machine, in order."""
         if not tasks:
             return []
         if self.client is None:
@@ -197,7 +197,7 @@ class Engine:
             return list(self.client.gather(futures))
 
     def persist(self, tasks: Sequence[Any], stage: Stage | None = None) -> list[Any]:
-        """The same tasks with their results kept where they were computed; waits until all are there."""
+        """The same tasks, their results left where they were computed; waits until all are done."""
         if not tasks:
             return []
         if self.client is None:
@@ -209,7 +209,7 @@ class Engine:
             return list(kept)
 
     def _wait(self, futures: list[Any], stage: Stage | None) -> None:
-        """Wait for all futures, reporting, and noticing when nobody is left who could compute them."""
+        """Wait for all futures, reporting progress, and notice when no worker is left to compute them."""
         distributed = sys.modules["distributed"]
         counted, last_seen = time.monotonic(), time.monotonic()
         while True:
@@ -227,7 +227,7 @@ class Engine:
                 counted = now
                 last_seen = now if self.client.nthreads() else last_seen
                 if now - last_seen > _patience():
-                    raise WorkersLostError(_words("it has had no worker for a while"))
+                    raise WorkersLostError(_words("it has had no workers for a while"))
 
 
 def sum_as_tree(tasks: Sequence[Any], combine: Callable[[list[Any]], Any]) -> Any:
@@ -276,7 +276,7 @@ def _reported(stage: Stage | None, n_tasks: int) -> Iterator[None]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Say what became of the cluster in arbora's words; errors of the tasks themselves pass as they are."""
+    """Report what happened to the cluster in arbora's words; errors of the tasks themselves pass through unchanged."""
     distributed = sys.modules["distributed"]
     lost = (
         distributed.scheduler.KilledWorker,
@@ -305,6 +305,6 @@ def _speaks_of_connection(problem: BaseException) -> bool:
 
 def _words(what: str) -> str:
     return (
-        f"The Dask cluster was lost before the work was done ({what}). With checkpoint=folder the same call goes on "
-        "from the steps that were finished. If workers died for want of memory, give them more, or start fewer of them."
+        f"The Dask cluster was lost before the work was done ({what}). With checkpoint=folder the same call resumes "
+        "from the steps that were finished. If workers ran out of memory, give them more, or start fewer of them."
     )

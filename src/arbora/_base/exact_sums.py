@@ -21,8 +21,8 @@ _SMALLEST_EXPONENT = -900
 def rounders(n_terms: int, largest: float = 1.0, n_levels: int = 2) -> Floats:
     """What rounds each level: float64[n_levels], for sums of at most `n_terms` values of at most `largest` each.
 
-    Two levels keep 2 * (53 - log2(n_terms)) bits below the largest value: up to 67 million terms as many as a float
-    has.
+    Two levels keep 2 * (53 - log2(n_terms)) bits below the largest value: for up to 67 million terms, as many as a
+    float has.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def rounders(n_terms: int, largest: float = 1.0, n_levels: int = 2) -> Floats:
         # values below 2**exponent: their sum stays below 2**53 times the grid
         grid = max(_SMALLEST_EXPONENT, exponent + bits - 53)
         found.append(math.ldexp(1.5, 52 + grid))
-        # no more than half of the grid is cut off
+        # at most half of the grid is cut off
         exponent = grid
     return np.array(found)
 

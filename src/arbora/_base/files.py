@@ -1,8 +1,8 @@
-"""Files that are whole or not there, and archives of arrays that say what they are.
+"""Files that are complete or absent, and archives of arrays that say what they are.
 
 A file is written beside its place and then renamed over it, so that a crash, a full disk or an interrupt leaves the
-old one. Archives are NumPy's ``.npz`` with a marker and a version; reading one never unpickles, and never takes more
-memory than the file is long.
+old one in place. Archives are NumPy's ``.npz`` with a marker and a version; reading one never unpickles, and never
+takes more memory than the file is long.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def written_whole(path: PathLike) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(problem, OSError) and problem.errno is not None and problem.filename is None:
-            # a full disk is met while writing, where nobody knows the name; without a number it would hide the words
+            # a full disk shows while writing, where the file's name is unknown; without an errno the message would
+            # be lost
             problem.filename = str(path)
         raise
 
@@ -144,7 +145,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _prefix(target: Path) -> str:
-    """Names the process that writes, so that what it leaves behind when killed can be told from work under way."""
+    """Names the writing process, so that what a killed one left behind can be distinguished from work in progress."""
     host = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:6]
     return f".{target.name[:100]}.{host}-{os.getpid()}."
 

@@ -1,4 +1,4 @@
-"""How kernels are compiled: on first use, kept on disk, in a folder that can be written to.
+"""How kernels are compiled: on first use, and cached on disk, in a folder that can be written to.
 
 Short passes over arrays (`pass_kernel`) are interpreted until compiling them pays, so that a first call compiles only
 what it needs. While a kernel compiles, a terminal says so; `watch` knows how many were compiled and how long that took.
@@ -35,7 +35,7 @@ _CACHE_FILES = "*{name}-*.nbi"
 
 
 def kernel(**options: Any) -> Any:
-    """Decorator: compile a function of plain arrays; the compiled code is kept on disk for the next process."""
+    """Decorator: compile a function of plain arrays; the compiled code is cached on disk for the next process."""
     compiled: Any = numba.njit(cache=True, **options)
 
     def register(function: Callable[..., Any]) -> Any:
@@ -46,13 +46,13 @@ def kernel(**options: Any) -> Any:
     return register
 
 
-# For functions that only kernels call: without a way in from Python and a place in the cache of their own (they are
-# part of their caller's), they compile in half the time.
+# For functions that only kernels call: without an entry point from Python and without their own place in the cache
+# (they are part of their caller's), they compile in half the time.
 inner: Any = cast(Any, numba.njit)(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def is_ready(compiled: Any) -> bool:
-    """Whether a kernel can be called without waiting for the compiler, as far as its file on disk tells."""
+    """Whether a kernel can be called without waiting for the compiler, judging by its file on disk."""
     if _compiles_all or compiled.overloads:
         return True
     folder = Path(compiled.stats.cache_path)
@@ -103,7 +103,7 @@ def pass_kernel(**options: Any) -> Callable[[Callable[..., Any]], PassKernel]:
 
 
 def _in_python(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is without the compiler, and so with all kernels it calls."""
+    """The function as it is without the compiler, as well as all kernels it calls."""
     names = function.__globals__
     called = {
         name: names[name] for name in function.__code__.co_names if isinstance(names.get(name), Dispatcher)
@@ -127,7 +127,7 @@ def compiling_all() -> Iterator[None]:
 
 
 class CompilerWatch(event.Listener):
-    """Counts arbora's kernels and the seconds they take to compile; says so on a terminal while it lasts."""
+    """Counts arbora's kernels and the seconds they take to compile, and shows this on a terminal meanwhile."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -200,7 +200,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _is_private_folder(folder: Path) -> bool:
-    """Make the folder if need be; whether it is ours alone. Compiled code is run, so nobody else may put it there."""
+    """Create the folder if needed; whether it is ours alone. Compiled code is run, so nobody else may write there."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()

@@ -20,10 +20,10 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def lazily(method: _Method) -> _Method:
-    """Let a method ``(self, X, ...)`` that answers every row of X by itself take Dask arrays and frames as well.
+    """Let a method ``(self, X, ...)`` that answers each row of X independently take Dask arrays and frames as well.
 
     The answer is then a Dask array with the chunks of X. What it is (type and number of columns), and whether the other
-    arguments are right, is found out at once, by the answer to a row of ones.
+    arguments are right, is known at once, from the answer to a row of ones.
     """
 
     @functools.wraps(method)
@@ -114,7 +114,7 @@ def _checked(data: Any) -> Any:
     """A Dask array whose blocks hold whole rows; their number may be unknown."""
     if not _is_lazy(data):
         raise TypeError(
-            f"Of several spaces all must be Dask arrays or none. Got a {type(data).__name__} among them. "
+            f"Of several spaces, all or none must be Dask arrays. Got a {type(data).__name__} among them. "
             "Use dask.array.from_array(space, chunks=(rows, -1))."
         )
     X = data.to_dask_array() if is_dask_frame(data) else data
@@ -131,7 +131,7 @@ def _checked(data: Any) -> Any:
 
 
 def _without_lazy_attributes(model: Any) -> Any:
-    """A copy that can be sent to workers: what belongs to the training data, and is lazy itself, stays here."""
+    """A copy that can be sent to workers, without what belongs to the training data and is lazy itself."""
     slim = copy(model)
     for name, value in list(vars(slim).items()):
         if _is_lazy(value):

@@ -11,9 +11,9 @@ from typing import Any
 def load_on_use(
     package: str, home_of_name: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """What a package sets as its ``__getattr__`` and ``__dir__``, given the module in which each name is at home.
+    """What a package sets as its ``__getattr__`` and ``__dir__``, given the module in which each name is defined.
 
-    A module that is itself one of the names has itself as its home.
+    A module that is itself one of the names is listed under its own path.
     """
 
     def get(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Parameters checked with one wording: what is required, what came."""
+"""Parameters checked with one wording: what is required, and what was passed."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def check_span(value: Any, name: str) -> tuple[float, float]:
 
 
 def check_seconds(value: Any, name: str = "max_seconds") -> float | None:
-    """A time budget: None for none, or a number of seconds that is not negative (infinity is none)."""
+    """A time budget: a number of seconds that is not negative; None and infinity mean no limit."""
     if value is None or (isinstance(value, Real) and value == math.inf):
         return None
     return check_real(value, name, least=0)
 
 
 def check_n_clusters(n_clusters: Any, n_points: int) -> int:
-    """A number of clusters that `n_points` can be divided into (one point is one cluster whatever was asked)."""
+    """A number of clusters that `n_points` can be divided into (one point is one cluster, whatever was asked for)."""
     wanted = check_whole(n_clusters, "n_clusters")
     if wanted > n_points > 1:
         raise ValueError(f"n_clusters must lie in [1, n_points={n_points}]. Got {n_clusters!r}.")
@@ -107,7 +107,7 @@ def check_n_clusters(n_clusters: Any, n_points: int) -> int:
 
 
 def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to arbora; arrays compare element by element, so only text is asked."""
+    """Whether a parameter is left to arbora; arrays compare element by element, so only strings are compared."""
     return isinstance(value, str) and value == "auto"
 
 

@@ -1,8 +1,8 @@
 """What long work reports, and the bar that shows it.
 
 Functions take ``progress``, a callable of ``(stage, done, total)``: the name of the stage, how much of it is done and
-how much there is (None where nobody knows). Each stage begins with 0 done and ends with all of it done. The bar for
-``verbose=True`` is such a callable and writes to standard error.
+how much there is in all (None where that is unknown). Each stage begins with 0 done and ends with all of it done.
+The bar for ``verbose=True`` is such a callable and writes to standard error.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Stage:
         return self
 
     def update(self, done: float) -> None:
-        """Report how much is done; an estimate that falls back is not reported."""
+        """Report how much is done; an estimate that falls is not reported."""
         if done > self._done and (self.total is None or done < self.total):
             self._done = done
             self._progress(self.name, done, self.total)
@@ -70,7 +70,7 @@ class Stage:
 class Bar:
     """A line per stage on standard error, with the share done and the time left; one line at the end of a stage.
 
-    On something that is not a terminal only finished stages are written.
+    Unless it writes to a terminal, only finished stages are shown.
     """
 
     def __init__(self, stream: TextIO | None = None, *, interval: float = 0.2) -> None:

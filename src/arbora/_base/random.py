@@ -16,7 +16,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 def seed_of(random_state: RandomState) -> int:
-    """A whole number that decides all that is random from here on.
+    """A whole number that decides everything random from here on.
 
     Examples
     --------
@@ -41,12 +41,12 @@ def seed_of(random_state: RandomState) -> int:
 
 
 def generator(random_state: RandomState, *stream: int) -> np.random.Generator:
-    """A generator of its own for what `random_state` says; `stream` numbers keep several of them apart."""
+    """A new generator, as `random_state` says; `stream` numbers distinguish several of them."""
     return np.random.default_rng((seed_of(random_state), *stream))
 
 
 def numpy_generator(random_state: RandomState) -> np.random.Generator:
-    """As `generator`, but a whole number seeds NumPy's generator as it is, so that figures already published stay."""
+    """As `generator`, but a whole number seeds NumPy's generator as it is, so that published figures stay the same."""
     if isinstance(random_state, Integral):
         seed_of(random_state)
         return np.random.default_rng(int(random_state))

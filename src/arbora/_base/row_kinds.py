@@ -1,4 +1,4 @@
-"""Rows of a matrix that may be larger than memory: what they are asked, and the two kinds that answer.
+"""Rows of a matrix that may be larger than memory: what can be asked of them, and the two kinds that answer.
 
 Matrices that give any of their rows (`PartRows`), and iterators that give all of them in order (`StreamedRows`).
 `arbora._base.rows.open_rows` makes one of anything that has rows.
@@ -22,7 +22,7 @@ from arbora._base.types import Ints
 
 Result = TypeVar("Result")
 
-# Numbers in a chunk whose size nobody chose: 64 MB of float32.
+# Numbers in a chunk of the default size: 64 MB of float32.
 _NUMBERS_PER_CHUNK = 1 << 24
 _ROWS_OF_HEAD = 1000
 
@@ -91,10 +91,10 @@ class Rows(ABC):
 
     @abstractmethod
     def head(self) -> NDArray[Any]:
-        """Up to 1,000 of the first rows. A source that can be read only once is not used up by it."""
+        """Up to 1,000 of the first rows. This does not use up a source that can be read only once."""
 
     def count_rows(self) -> int:
-        """Number of rows; reads them all, once, if nobody knows it yet."""
+        """Number of rows; reads them all, once, if it is not known yet."""
         if self._n_rows is None:
             if not self.is_repeatable:
                 raise ValueError(
@@ -292,6 +292,6 @@ class StreamedRows(Rows):
 
 def _chain(first: NDArray[Any], rest: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     yield first
-    # the caller may be done with the first chunk; this frame must not hold it
+    # the caller may be done with the first chunk; this frame must not keep it alive
     del first
     yield from rest

@@ -189,7 +189,7 @@ def _spans(n_rows: int, most: int) -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def reading(where: str) -> Iterator[None]:
-    """Report whatever a library says of a damaged file as a FormatError that names it."""
+    """Report whatever a library raises on a damaged file as a FormatError that names the file."""
     try:
         yield
     except (ArboraError, MemoryError):
@@ -204,4 +204,6 @@ def _check_allocated(store: Any, where: str) -> None:
     """Refuse an HDF5 array that announces rows of which nothing was ever written."""
     storage = getattr(getattr(store, "id", None), "get_storage_size", None)
     if storage is not None and 0 not in store.shape and not store.is_virtual and storage() == 0:
-        raise FormatError(f"{where} announces shape {tuple(store.shape)}, but no number of it was written.")
+        raise FormatError(
+            f"{where} announces shape {tuple(store.shape)}, but none of its values was ever written."
+        )

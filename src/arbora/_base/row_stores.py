@@ -22,7 +22,7 @@ from arbora.errors import FormatError, MissingFileError
 
 _HDF5 = (".h5", ".hdf5", ".hdf")
 _PARQUET = (".parquet", ".pq")
-# Which array is meant where a file holds several.
+# Which array is meant if a file holds several.
 _USUAL_NAMES = ("X", "logits", "embeddings", "features", "vectors")
 
 
@@ -75,7 +75,7 @@ def open_store(data: Any, argument: str) -> Opened:
 
 
 def _matrix_in(store: Any, where: str) -> Any:
-    """The array itself, or the one that is meant in a group or file."""
+    """The array itself, or the relevant one in a group or file."""
     if hasattr(store, "shape"):
         return store
     found: dict[str, Any] = {}
@@ -155,7 +155,7 @@ def _matrix_of(batch: Any, are_numbers: bool, where: str) -> NDArray[Any]:
     found = lengths.unique().to_pylist()
     if len(found) > 1 or None in found:
         raise FormatError(
-            f"The lists in {where} must all be there and have the same length. Got {found[:6]}."
+            f"The lists in {where} must all be present and have the same length. Got {found[:6]}."
         )
     values = column.flatten().to_numpy(zero_copy_only=False)
     return np.asarray(values.reshape(batch.num_rows, -1) if batch.num_rows else values.reshape(0, 1))
@@ -202,7 +202,7 @@ def _open_directory(path: Path) -> Opened:
         what = (
             "several kinds of files"
             if found
-            else "no .npy, .h5/.hdf5 or .parquet files, and is no zarr store"
+            else "no .npy, .h5/.hdf5 or .parquet files, and is not a zarr store"
         )
         raise FormatError(
             f"Directory {str(path)!r} holds {what}. Name one file, or a directory of files of one kind."
@@ -246,12 +246,12 @@ def _open_parquet(files: list[Path]) -> OpenedPasses:
 
 
 def is_data_loader(data: Any) -> bool:
-    """Whether data is a DataLoader, by what it has."""
+    """Whether data is a DataLoader, judging by its attributes."""
     return hasattr(data, "dataset") and hasattr(data, "batch_sampler") and hasattr(data, "__iter__")
 
 
 def loader_chunks(loader: Any, argument: str) -> Iterator[Any]:
-    """Of every batch the inputs: the batch itself, or the first of its items."""
+    """The inputs in every batch: the batch itself, or the first of its items."""
     for batch in loader:
         if isinstance(batch, dict):
             raise TypeError(

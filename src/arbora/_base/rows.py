@@ -1,9 +1,9 @@
 """Rows of a matrix, read in pieces: one reader for arrays, files, stores and iterators.
 
-`open_rows` takes anything with rows and gives a `Rows`: how many there are (where that is known), what they are called,
+`open_rows` takes anything with rows and gives a `Rows`: how many there are (where that is known), their names,
 some of them, or all of them chunk by chunk. Numbers come as float16, float32 or float64, as they are stored; whole
-numbers become float64, bfloat16 becomes float32. What is damaged, foreign or changes while it is read is refused in
-arbora's words.
+numbers become float64, bfloat16 becomes float32. Data that is damaged, foreign or changes while it is read is
+refused in arbora's words.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def open_rows(data: RowSource, *, argument: str = "X") -> Rows:
           read in the order of their names;
         - an open HDF5 or zarr array, an Arrow table, data set or reader, a Dask array or frame;
         - a list of matrices, one below the other;
-        - an iterable of matrices, a PyTorch DataLoader (of its batches the first item), or a function without
+        - an iterable of matrices, a PyTorch DataLoader (the first item of its batches), or a function without
           arguments that returns an iterator of matrices.
     argument : str
         What the caller calls it, for messages.
@@ -121,7 +121,7 @@ def _open_iterable(data: Any, argument: str) -> Rows:
     except (TypeError, ValueError):
         raise TypeError(
             f"{argument} is a {type(data).__name__} that cannot be called without arguments. A function must return an "
-            "iterator of matrices; of a model pass the outputs."
+            "iterator of matrices; for a model, pass its outputs."
         ) from None
     return StreamedRows(argument, lambda: _iterator_of(data(), argument), is_repeatable=True)
 

@@ -1,6 +1,6 @@
 """One step of training shared out: a fixed number of shares, whose results are joined in a fixed order.
 
-What comes out depends on the number of shares, never on how many workers there are or which of them was first.
+The result depends on the number of shares, never on how many workers there are or which of them was first.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class FitProgress:
 
 
 class FitStages:
-    """Stages of a fit that has no steps: a progress callable that scikit-learn's callbacks and a bar hear too.
+    """Stages of a fit that has no steps: a progress callable that also informs scikit-learn's callbacks and a bar.
 
     Every stage is one task for the callbacks.
 

@@ -96,7 +96,7 @@ class TreeArrays:
 
     @property
     def order(self) -> Ints | None:
-        """The order asked for in which leaves are drawn, or None; `leaf_order` is what came of it."""
+        """The requested drawing order of the leaves, or None; `leaf_order` is the resulting one."""
         return self._order
 
     @property
@@ -225,7 +225,7 @@ class TreeArrays:
         return int(found[0]) if left.ndim == 0 else found.reshape(left.shape)
 
     def identity(self) -> tuple[Any, ...]:
-        """All that makes the tree what it is, for `identity_of`."""
+        """Everything that defines the tree, for `identity_of`."""
         return self.parent, self.n_leaves, self.height, self.support, self.name, self.leaf_order
 
     def __copy__(self) -> Self:
@@ -281,7 +281,7 @@ class TreeArrays:
         )
 
     def checked_node(self, node: int) -> int:
-        """A node of this tree, or an error that says what came."""
+        """A node of this tree, or an error that says what was passed."""
         check_whole(node, "node", least=None)
         if not 0 <= node < self.n_nodes:
             raise ValueError(f"node must lie in [0, n_nodes={self.n_nodes}). Got {node}.")
@@ -357,7 +357,7 @@ def _same_optional(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
 
 
 def as_ints(values: ArrayLike, argument: str) -> Ints:
-    """A fresh int64 array, refusing what would lose something on the way."""
+    """A new int64 array; values that would not survive the conversion are refused."""
     array = np.asarray(values)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)

@@ -25,7 +25,7 @@ def from_parents(
     parent : array-like of int
         Parent of each node; the root's is -1.
     n_leaves : int, optional
-        Leaves are the first nodes. By default those that are nobody's parent, which must come first.
+        Leaves are the first nodes. By default the nodes without children, which must come first.
     sort : bool
         Accept internal nodes in any order and renumber them, children first.
     **per_node
@@ -61,7 +61,7 @@ def leaves_first(above: Sequence[int], is_leaf: Bools) -> tuple[Ints, Ints]:
 
 def _moved(values: Any, old_of_new: Ints, key: str) -> Any:
     if values is None or key == "order" or len(values) != len(old_of_new):
-        # leaf names and the order of leaves do not move: leaves keep their numbers
+        # leaf names and the leaf order stay as they are: leaves keep their numbers
         return values
     return np.asarray(values, dtype=object if key == "name" else np.float64)[old_of_new]
 

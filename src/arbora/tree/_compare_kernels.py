@@ -148,7 +148,7 @@ def lead_through(sums, cell, times):
 
 @kernel()
 def open_cell(sums, base, index, stamp):
-    """Hand what is pending in a cell to its two halves."""
+    """Push what is pending in a cell down to its two halves."""
     cell, left, right = base + index, base + 2 * index, base + 2 * index + 1
     refresh_cell(sums, left, stamp)
     refresh_cell(sums, right, stamp)

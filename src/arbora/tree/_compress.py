@@ -16,7 +16,7 @@ from arbora.tree.surgery import keep_internal
 
 
 def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str = "dasgupta") -> Tree:
-    """With at most `n_internal` internal nodes, contracting one after the other the one that costs least.
+    """The tree with at most `n_internal` internal nodes, contracting the cheapest one again and again.
 
     Contracting node v hands its children to its parent p. Write cross(v) for the similarity of the pairs that
     meet at v.
@@ -25,7 +25,7 @@ def compress(tree: Tree, n_internal: int, similarity: Any = None, objective: str
     ----------
     tree : Tree
     n_internal : int
-        How many internal nodes may remain; a tree with no more comes back as it is.
+        How many internal nodes may remain; a tree that has no more is returned as it is.
     similarity : similarity, optional
         With `cross` (any kind), and `degrees` (a graph) for ``objective="tsd"``. Without one, all pairs count
         alike and nodes are valued by their height: the total change of cophenetic distances is kept small

@@ -1,7 +1,7 @@
 """Editing by hand: find, rename, merge, move, split and remove nodes. Every edit returns a new tree.
 
-Nodes are given by number or by name. After an edit, nodes left without children go, as do nodes left with one; a
-parent is never lower than its children; and a node whose leaves have changed has no support any more.
+Nodes are given by number or by name. After an edit, nodes left with no child or only one are removed; a
+parent is never lower than its children; and a node whose leaves have changed loses its support.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def find(tree: Tree, name: str) -> int:
     (3, 'birds')
     """
     if not isinstance(name, str) or name == "":
-        raise TypeError(f"name must be a text that is not empty. Got {name!r}.")
+        raise TypeError(f"name must be a non-empty string. Got {name!r}.")
     if tree.name is None:
         raise ValueError(f"No node is called {name!r}: this tree has no names. Give nodes by number.")
     found = np.flatnonzero(tree.name == name)
@@ -55,7 +55,7 @@ def find(tree: Tree, name: str) -> int:
 
 
 def rename(tree: Tree, names: Mapping[Any, Any]) -> Tree:
-    """With other names for some nodes; None or an empty text takes a name away.
+    """The tree with other names for some nodes; None or an empty string removes a name.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def rename(tree: Tree, names: Mapping[Any, Any]) -> Tree:
 
 
 def merge(tree: Tree, nodes: Iterable[NodeLike], *, name: str | None = None) -> Tree:
-    """Several nodes made one: it has the children of them all, and stands where they met.
+    """Several nodes merged into one, which has the children of them all and stands where they met.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def merge(tree: Tree, nodes: Iterable[NodeLike], *, name: str | None = None) -> 
 
 
 def move(tree: Tree, node: NodeLike, to: NodeLike) -> Tree:
-    """A subtree put elsewhere: it becomes a child of `to`, or joins `to` under a new node if that is a leaf.
+    """A subtree moved elsewhere: it becomes a child of `to`, or joins `to` under a new node if that is a leaf.
 
     Nodes that would be lower than what is moved below them are raised to its height.
 
@@ -307,7 +307,7 @@ class _Draft:
 
 
 def _heights(tree: Tree) -> Floats:
-    """Heights to reckon with; sizes where there are none."""
+    """Heights to compare; sizes where the tree has none."""
     return tree.sizes.astype(np.float64) if tree.height is None else tree.height
 
 
@@ -317,7 +317,7 @@ def _is_monotone(tree: Tree) -> bool:
 
 
 def _without_idle_nodes(parent: Ints, before: Tree) -> Bools:
-    """Drop nodes left without children, and nodes left with one (not those that had one before): which remain.
+    """Drop nodes left with no child or only one (not those that had one before); returns which nodes remain.
 
     `parent` is changed in place: the only child of a node that goes takes its place.
     """

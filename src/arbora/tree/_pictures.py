@@ -36,6 +36,7 @@ class TreePictures(TreeArrays):
         classes: Columns | None = None,
         metadata: Columns | None = None,
         colors: str | ArrayLike | None = None,
+        category_colors: Mapping[str, Mapping[str, str]] | None = None,
         n_clusters: int | None = None,
         support: bool = False,
         scale: Scale | Literal["auto"] = "auto",
@@ -55,7 +56,8 @@ class TreePictures(TreeArrays):
         ['ant', 'bee', 'cat', 'dog']
         """
         axes: Axes = import_module("arbora.view").plot(
-            self, kind, ax=ax, names=names, classes=classes, metadata=metadata, colors=colors, n_clusters=n_clusters,
+            self, kind, ax=ax, names=names, classes=classes, metadata=metadata, colors=colors,
+            category_colors=category_colors, n_clusters=n_clusters,
             support=support, scale=scale, orientation=orientation, max_leaves=max_leaves, line_width=line_width,
             legend=legend, title=title,
         )  # fmt: skip
@@ -69,6 +71,7 @@ class TreePictures(TreeArrays):
         classes: Columns | None = None,
         metadata: Columns | None = None,
         colors: str | ArrayLike | None = None,
+        category_colors: Mapping[str, Mapping[str, str]] | None = None,
         texts: Iterable[Any] | None = None,
         images: ArrayLike | None = None,
         features: ArrayLike | None = None,
@@ -93,7 +96,8 @@ class TreePictures(TreeArrays):
         True
         """
         viewer: Viewer | AnyWidget = import_module("arbora.view").explore(
-            self, view=view, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
+            self, view=view, names=names, classes=classes, metadata=metadata, colors=colors,
+            category_colors=category_colors, texts=texts, images=images,
             features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
             edit=edit, similarity=similarity, port=port, open_browser=open_browser, block=block,
         )  # fmt: skip
@@ -109,6 +113,7 @@ class TreePictures(TreeArrays):
         classes: Columns | None = None,
         metadata: Columns | None = None,
         colors: str | ArrayLike | None = None,
+        category_colors: Mapping[str, Mapping[str, str]] | None = None,
         texts: Iterable[Any] | None = None,
         images: ArrayLike | None = None,
         features: ArrayLike | None = None,
@@ -132,7 +137,8 @@ class TreePictures(TreeArrays):
         """
         written: Path = import_module("arbora.view").to_html(
             self, path, view=view, max_leaves=max_leaves, names=names, classes=classes, metadata=metadata,
-            colors=colors, texts=texts, images=images, features=features, feature_names=feature_names, points=points,
+            colors=colors, category_colors=category_colors, texts=texts, images=images, features=features,
+            feature_names=feature_names, points=points,
             compare=compare, report=report, title=title, edit=edit, similarity=similarity,
         )  # fmt: skip
         return written

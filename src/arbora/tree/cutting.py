@@ -68,7 +68,7 @@ class SplitOrder(NamedTuple):
             return int(np.searchsorted(self.n_clusters, fewer)) if is_fewer_nearer else splits
         raise ValueError(
             f"There is no cut into n_clusters={n_clusters}: the split of node {self.nodes[splits - 1]} leads "
-            f"from {fewer} to {more}. Ask for {fewer} or {more}, or say exact='nearest' for the nearer of them "
+            f"from {fewer} to {more}. Ask for {fewer} or {more}, or pass exact='nearest' for the nearer of them "
             f"or exact='binarize' for a cut of tree.binarize()."
         )
 
@@ -158,14 +158,14 @@ def split_nodes(
 def _best_split(
     tree: Tree, n_clusters: Any, by: Any, similarity: Any, data: Any, exact: Exact, others: tuple[Any, ...]
 ) -> Bools:
-    """What the best partition by an objective takes apart: all that lies above its nodes."""
+    """What the best partition by an objective splits: everything above its nodes."""
     from arbora.tree import objective_cut
 
     if n_clusters is None:
         objective_cut.refuse_without_n_clusters(by, None, False)
     if any(one is not None for one in others):
         raise ValueError(
-            f"by={by!r} goes with n_clusters alone: merged small branches are no nodes. Use cut()."
+            f"by={by!r} can only be combined with n_clusters: merged small branches are not nodes. Use cut()."
         )
     wanted = check_count(tree, "n_clusters", n_clusters)
     nodes = objective_cut.best_nodes(tree, wanted, by, 1, similarity=similarity, data=data, exact=exact)
@@ -248,7 +248,7 @@ def levels(tree: Tree, max_levels: int = 3, *, max_clusters: int | None = None) 
     """The cuts before the largest gaps in height, coarse to fine.
 
     The gap of a cut is the height of the last split it makes less that of the highest split it does not make:
-    how far the cut could move without a change. Without heights, numbers of leaves serve. The trivial cuts
+    how far the cut could move without a change. Without heights, numbers of leaves are used. The trivial cuts
     (one cluster, every leaf its own) and cuts between equal heights are never proposed, so fewer than
     `max_levels` can come back.
 

@@ -1,4 +1,4 @@
-"""Trees from a hierarchy of groups: what holds nothing, or one thing only, is no node of a tree."""
+"""Trees from a hierarchy of groups: groups that hold nothing, or only one thing, do not become nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many clusters a tree has, where nobody says it.
+"""How many clusters a tree has, where the caller does not say.
 
 Heights compare joins with chance on a logarithmic scale, so a long step down from one join to the next says that the
 clusters between them stay apart for long. The number is taken at the longest step, a step down to k clusters counting
@@ -17,7 +17,7 @@ from arbora.tree.cutting import joining_heights
 if TYPE_CHECKING:
     from arbora.tree._tree import Tree
 
-# More clusters than the square root of the leaves over this are not looked for: among many joins a long step is chance.
+# More clusters than the square root of the leaves over this are not considered: among many joins a long step is chance.
 _FEWER = 1.5
 
 
@@ -37,7 +37,7 @@ class NumberFound(NamedTuple):
 
 
 def least_size(n_points: int) -> int:
-    """Fewest leaves of a cluster where their number is to be found."""
+    """Fewest leaves of a cluster when the number of clusters is to be found."""
     return max(2, int(np.sqrt(n_points / 2)))
 
 
@@ -60,7 +60,7 @@ def find_number(tree: Tree, min_size: int | None = None) -> NumberFound:
     2
     """
     if tree.height is None:
-        raise ValueError('n_clusters="auto" needs a tree with heights. This one has none: say how many.')
+        raise ValueError('n_clusters="auto" needs a tree with heights. This one has none: pass a number.')
     steps = split_heights(tree, least_size(tree.n_leaves) if min_size is None else min_size)
     if len(steps) < 2:
         height = float(steps[0]) if len(steps) else 0.0

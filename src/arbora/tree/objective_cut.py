@@ -1,7 +1,7 @@
 """Cuts chosen by an objective, exactly, among all partitions that a tree contains.
 
 An objective gives each node a value; the best partition into k clusters is the k nodes, none below another, that
-together cover the tree and whose values sum to the most. Branches smaller than `min_size` are no clusters: they are
+together cover the tree and whose values sum to the most. Branches smaller than `min_size` are not clusters: they are
 left out of the sum, and afterwards join the nearest cluster or are marked as outliers.
 
 - "information" (needs `similarity`): ``p ln(p / q)``, where p is the share of the similarity inside a cluster and q
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 CutObjective: TypeAlias = Literal["height", "information", "modularity", "density", "variance", "balance"]
 MinSize: TypeAlias = int | Literal["auto"]
-# By height nothing tells a rare cluster from dust: it needs a twenty-fifth of the mean size. Other objectives weigh a
-# cluster by themselves, and half the square root of the mean size is enough. Chosen on the sets of
+# By height alone nothing distinguishes a rare cluster from dust: it needs a twenty-fifth of the mean size. Other
+# objectives weigh a cluster by themselves, and half the square root of the mean size is enough. Chosen on the sets of
 # benchmarks/defaults.py that are not reported, and on the four graphs of the FPH paper.
 _SHARE_BY_HEIGHT = 25
 # Where the number of clusters is to be found, their least size is that of a cut into this many.
@@ -88,7 +88,7 @@ class Partitions:
 
     @property
     def values(self) -> Floats:
-        """What the best partition into 1, 2, ... clusters is worth; -inf where there is none."""
+        """What the best partition into 1, 2, ... clusters is worth; -inf where there is no such partition."""
         start = self._starts[self._tree.root]
         return np.asarray(self._table[start : start + self._n_parts[self._tree.root]])
 
@@ -161,7 +161,7 @@ def best_nodes(
 
 
 def refuse_without_n_clusters(by: str, min_size: Any, outliers: Any) -> None:
-    """What only makes sense for a given number of clusters is refused without one."""
+    """Refuse, without a number of clusters, what only makes sense with one."""
     check_switch(outliers, "outliers")
     if check_choice(by, "by", get_args(CutObjective)) != "height":
         raise ValueError(f"by={by!r} needs n_clusters, or n_clusters='auto'.")
@@ -195,7 +195,7 @@ def _possible_number(partitions: Partitions, wanted: int, exact: Exact) -> int:
         return int(possible[np.argmin(np.abs(possible - wanted))])
     raise ValueError(
         f"There is no cut into n_clusters={wanted} with clusters of this size. Possible are {_listed(possible)}. "
-        "Ask for one of these, lower min_size, or say exact='nearest'."
+        "Ask for one of these, lower min_size, or pass exact='nearest'."
     )
 
 
@@ -205,7 +205,7 @@ def _listed(numbers: Ints) -> str:
 
 
 def auto_min_size(n_points: int, n_clusters: int, by: CutObjective = "height") -> int:
-    """The size below which a branch is no cluster, where the caller leaves it to us."""
+    """The size below which a branch is not a cluster, if the caller leaves it to us."""
     mean = n_points / n_clusters
     return max(1, int(mean / _SHARE_BY_HEIGHT if by in ("height", "balance") else math.sqrt(mean) / 2))
 
@@ -279,7 +279,7 @@ def node_values(
 def _joins_inside(tree: Tree, is_eligible: Bools) -> Floats:
     """Sum of the heights of the joins of clusters inside each node: the fewest remain inside when the highest split.
 
-    What joins a branch that is no cluster does not count.
+    Joins with a branch that is not a cluster do not count.
     """
     parts = np.zeros(tree.n_nodes, dtype=np.int64)
     np.add.at(parts, tree.parent[:-1], is_eligible[:-1])

@@ -13,7 +13,7 @@ from arbora._base.jit import inner, kernel
 
 @kernel()
 def count_parts(parent, n_leaves, is_eligible, most):
-    """Length of each node's table: the most clusters its subtree can have, `most` at the most. 0 where not eligible."""
+    """Length of each node's table: the most clusters its subtree can have, capped at `most`; 0 where not eligible."""
     n_nodes = parent.shape[0]
     below = np.zeros(n_nodes, dtype=np.int64)
     for node in range(n_nodes):

@@ -84,7 +84,7 @@ def test_text_that_tools_write_is_understood(text, leaves):
         ("(a,b);(c,d);", "load_all"),
         ("(a[oops,b);", "never closed"),
         ("('a,b);", "never closed"),
-        ("(a:,b:1);", "no branch length"),
+        ("(a:,b:1);", "not followed by a branch length"),
         ("(a:x,b:1);", "not a number"),
         ("(a:nan,b:1);", "not finite"),
         ("(a:1:2,b);", "does not belong"),

@@ -1,1 +1,1 @@
-"""Trees as text and files: one module a format, each with ``read`` and ``write``."""
+"""Trees as text and files: one module per format, each with ``read`` and ``write``."""

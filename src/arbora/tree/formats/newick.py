@@ -23,11 +23,11 @@ _PROBLEMS = {
     kernels.CLOSED_TOO_OFTEN: "this ')' closes nothing",
     kernels.NO_END: "a tree ends with ';', which is missing",
     kernels.AFTER_END: "there is more text after ';': Tree.load_all reads files of several trees",
-    kernels.NO_LENGTH: "':' is followed by no branch length",
+    kernels.NO_LENGTH: "':' is not followed by a branch length",
 }
 # Many readers turn an underscore outside quotes into a blank.
 _NEEDS_QUOTES = re.compile(r"[\s()\[\]{},:;'\"_=]")
-# Possessive throughout: text without an end is given up after one pass.
+# Possessive throughout: text that never ends is abandoned after one pass.
 _STATEMENT = re.compile(r"(?:[^;'\[]++|'(?:[^']|'')*+'|\[[^\]]*+\])*+;")
 # Leaves whose depths agree to this share of the deepest count as equally deep.
 _SAME_DEPTH = 1e-9
@@ -88,7 +88,7 @@ def read_all(text: str) -> list[Tree]:
     """All trees of a text, each ending with a semicolon."""
     found = [read(statement + ";") for statement in statements(text)]
     if not found:
-        # the whole text is at fault: say how
+        # the text as a whole is wrong: say how
         found.append(read(text))
     return found
 
@@ -106,7 +106,7 @@ def statements(text: str) -> list[str]:
 
 
 def _text(text: str | os.PathLike[str]) -> str:
-    """The text itself, or that of the file it names (a text without a semicolon is no tree)."""
+    """The text itself, or that of the file it names (a text without a semicolon is not a tree)."""
     if isinstance(text, os.PathLike):
         return Path(text).read_text(encoding="utf-8-sig")
     if not isinstance(text, str):
@@ -174,7 +174,7 @@ def _heights(raw: bytes, spans: Ints, parent: Ints, n_leaves: int) -> Floats | N
 
 def heights_of_lengths(parent: Ints, n_leaves: int, length: Floats) -> Floats | None:
     """Heights from branch lengths (NaN: none, which counts as 0), with the leaves at 0 where all are equally deep."""
-    # the root's own length is of no use
+    # the root's own length is not used
     length = np.append(length[:-1], 0.0)
     if np.isnan(length[:-1]).all():
         return None

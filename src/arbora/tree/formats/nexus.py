@@ -1,4 +1,4 @@
-"""Nexus: Newick trees by name in a block, with numbers for the leaves and a table that translates them.
+"""Nexus: a block of named Newick trees, with numbers for the leaves and a table that translates them.
 
 Read and written here rather than by Biopython, whose reader is recursive and turns underscores into blanks.
 """

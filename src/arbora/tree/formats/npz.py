@@ -35,7 +35,7 @@ def write(tree: Tree, path: PathLike) -> None:
 
 
 def tree_to_arrays(tree: Tree) -> dict[str, Any]:
-    """All that a tree is, as arrays that `tree_from_arrays` takes; for archives that hold more than a tree."""
+    """Everything in a tree, as arrays that `tree_from_arrays` takes; for archives that hold more than a tree."""
     arrays: dict[str, Any] = {
         "n_leaves": np.array(tree.n_leaves),
         "parent": tree.parent,
