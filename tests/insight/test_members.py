@@ -60,3 +60,23 @@ def test_labels_are_one_whole_number_per_point(labels):
 def test_at_least_one_exemplar_is_asked_for():
     with pytest.raises(ValueError, match="n_exemplars must be at least 1"):
         ab.insight.exemplars(ab.similarity.graph(([0], [1])), [0, 0], 0)
+
+
+@pytest.mark.parametrize("kind", ["graph", "dense"])
+@given(st.integers(2, 12), st.integers(0, 99))
+def test_similar_points_are_those_of_the_largest_similarity(kind, n, seed):
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.integers(0, 4, (n, n)).astype(float), 1)
+    W = W + W.T + 3 * np.eye(n)
+    similarity = ab.similarity.graph(sp.csr_array(W)) if kind == "graph" else ab.similarity.dense(W)
+    for point, found in zip(range(n), ab.insight.similar(similarity, range(n), 3), strict=True):
+        expected = sorted((-W[point, k], k) for k in range(n) if k != point and W[point, k] > 0)[:3]
+        assert [(-one.similarity, one.point) for one in found] == expected
+
+
+def test_similar_points_are_asked_for_by_number():
+    similarity = ab.similarity.graph(([0], [1]))
+    with pytest.raises(ValueError, match="points"):
+        ab.insight.similar(similarity, [2])
+    with pytest.raises(ValueError, match="n_similar"):
+        ab.insight.similar(similarity, [0], 0)

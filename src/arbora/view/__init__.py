@@ -18,6 +18,7 @@ _HOME_OF_NAME = {
     "plot_cost_history": "arbora.view.curves",
     "plot_levels": "arbora.view.curves",
     "plot_match": "arbora.view.alluvial",
+    "plot_over_time": "arbora.view.timeline",
     "to_html": "arbora.view.page",
     "widget": "arbora.view.notebook",
 }
@@ -35,5 +36,6 @@ if TYPE_CHECKING:
     from arbora.view.page import to_html as to_html
     from arbora.view.server import explore as explore
     from arbora.view.static import plot as plot
+    from arbora.view.timeline import plot_over_time as plot_over_time
 else:
     __getattr__, __dir__ = load_on_use(__name__, _HOME_OF_NAME)

@@ -1,0 +1,159 @@
+"""Which clusters of a cut could well be one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arbora._base.memory import refuse_if_too_large
+from arbora._base.params import check_n_clusters, check_whole
+from arbora._base.types import Floats
+from arbora.similarity import as_similarity
+from arbora.similarity.protocol import Similarity
+from arbora.tree import Tree
+
+# Clusters whose similarities are summed in one pass.
+_BLOCK = 64
+
+
+class MergeSuggestion(NamedTuple):
+    """Two clusters of a cut that could be one.
+
+    Attributes
+    ----------
+    labels : tuple of int
+        The clusters, numbered as in `Tree.cut`.
+    nodes : tuple of int
+        Their nodes; ``tree.merge(nodes)`` makes them one.
+    loss : float
+        Information about the similarity that is lost, in nats; the suggestions are in this order.
+    times_chance : float
+        Similarity between the two, in multiples of what chance would give clusters of their total similarity.
+    share_of_inside : float
+        The same in multiples of the mean similarity inside the two: near 1 where nothing divides them.
+    are_siblings : bool
+        Whether the tree joins just these two next.
+    reason : str
+        All of this in words.
+    """
+
+    labels: tuple[int, int]
+    nodes: tuple[int, int]
+    loss: float
+    times_chance: float
+    share_of_inside: float
+    are_siblings: bool
+    reason: str
+
+
+def merge_suggestions(
+    tree: Tree, similarity: Any, n_clusters: int, *, n_suggestions: int = 5
+) -> list[MergeSuggestion]:
+    """Pairs of clusters of a cut whose join costs least, with the reason.
+
+    A cut is worth the information it keeps about the similarity: ``p ln(p / q)`` summed over clusters, where p is the
+    share of the similarity inside a cluster and q what chance would give (``Tree.cut(by="information")``). A join of
+    two clusters loses some of it. All pairs of clusters are compared, siblings or not, so that a topic that ended up in
+    two places of the tree is found.
+
+    Parameters
+    ----------
+    tree : Tree
+    similarity : similarity, sparse adjacency or networkx graph
+        What the tree was built on, without negative values.
+    n_clusters : int
+        Clusters of the cut.
+    n_suggestions : int
+        At most this many; pairs without any similarity are none.
+
+    Returns
+    -------
+    list of MergeSuggestion
+        The cheapest first.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> three_triangles = [0, 0, 1, 3, 3, 4, 6, 6, 7], [1, 2, 2, 4, 5, 5, 7, 8, 8]
+    >>> bridges = [0, 1, 2, 5], [3, 4, 5, 6]  # three of them between the first two
+    >>> graph = ab.similarity.graph(tuple(a + b for a, b in zip(three_triangles, bridges)))
+    >>> tree = ab.Tree.from_newick("(((0,1,2),(3,4,5)),(6,7,8));")
+    >>> best = ab.insight.merge_suggestions(tree, graph, 3)[0]
+    >>> best.labels, best.are_siblings
+    ((0, 1), True)
+    >>> best.reason
+    '0.87 times as alike as chance, 50% of what they are inside; siblings in the tree'
+    """
+    similarity = as_similarity(similarity, "similarity")
+    if similarity.n_points != tree.n_leaves:
+        raise ValueError(
+            f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."
+        )
+    if not similarity.is_non_negative:
+        raise ValueError(
+            "similarity may be negative, and what chance would give is then not defined. "
+            "Use similarity.knn(X), or similarity.cosine(X, affine=True)."
+        )
+    check_n_clusters(n_clusters, tree.n_leaves)
+    n_suggestions = check_whole(n_suggestions, "n_suggestions")
+    nodes, labels = tree.cut_nodes(n_clusters), tree.cut(n_clusters)
+    between = _between(similarity, labels, n_clusters)
+    loss, ratio, share = _losses(between)
+    i, j = np.triu_indices(n_clusters, k=1)
+    i, j = i[between[i, j] > 0], j[between[i, j] > 0]
+    best = np.argsort(loss[i, j], kind="stable")[:n_suggestions]
+    return [
+        _suggestion(
+            tree, (int(a), int(b)), (int(nodes[a]), int(nodes[b])), loss[a, b], ratio[a, b], share[a, b]
+        )
+        for a, b in zip(i[best], j[best], strict=True)
+    ]
+
+
+def _between(similarity: Similarity, labels: Any, n_clusters: int) -> Floats:
+    """Similarity between every two clusters; on the diagonal that inside a cluster, both ways and with self-loops."""
+    refuse_if_too_large(
+        64 * n_clusters * n_clusters, f"A table of {n_clusters:,} x {n_clusters:,} clusters", "Ask for fewer."
+    )
+    table = np.zeros((n_clusters, n_clusters))
+    for first in range(0, n_clusters, _BLOCK):
+        block = np.arange(first, min(first + _BLOCK, n_clusters))
+        sums = similarity.multiply((labels[:, None] == block).astype(np.float64))
+        for column, cluster in enumerate(block):
+            table[:, cluster] = np.bincount(labels, sums[:, column], minlength=n_clusters)
+    return table
+
+
+def _losses(between: Floats) -> tuple[Floats, Floats, Floats]:
+    """For every two clusters: information lost by a join, similarity over chance, and over that inside."""
+    volume = between.sum(axis=1)
+    total = max(float(volume.sum()), np.finfo(np.float64).tiny)
+    p, q = between / total, np.multiply.outer(volume / total, volume / total)
+    inside, expected = np.diagonal(p), np.diagonal(q)
+    own = _information(inside, expected)
+    joined = _information(inside[:, None] + inside + 2 * p, expected[:, None] + expected + 2 * q)
+    ratio = np.divide(p, q, out=np.zeros_like(p), where=q > 0)
+    both = np.divide(
+        inside[:, None] + inside, expected[:, None] + expected, out=np.zeros_like(p),
+        where=expected[:, None] + expected > 0,
+    )  # fmt: skip
+    share = np.divide(ratio, both, out=np.full_like(p, np.inf), where=both > 0)
+    return own[:, None] + own - joined, ratio, share
+
+
+def _information(p: Floats, q: Floats) -> Floats:
+    """What clusters keep, ``p ln(p / q)``; 0 where there is nothing."""
+    quotient = np.divide(p, q, out=np.ones_like(p), where=(p > 0) & (q > 0))
+    return np.asarray(p * np.log(quotient))
+
+
+def _suggestion(
+    tree: Tree, labels: tuple[int, int], nodes: tuple[int, int], loss: float, ratio: float, share: float
+) -> MergeSuggestion:
+    above = tree.parent[list(nodes)]
+    are_siblings = bool(above[0] == above[1] and tree.n_children[above[0] - tree.n_leaves] == 2)
+    inside = f", {share:.0%} of what they are inside" if np.isfinite(share) else ""
+    place = "siblings in the tree" if are_siblings else "in different places of the tree"
+    reason = f"{ratio:.2g} times as alike as chance{inside}; {place}"
+    return MergeSuggestion(labels, nodes, float(loss), float(ratio), float(share), are_siblings, reason)
