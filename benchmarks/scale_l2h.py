@@ -13,16 +13,15 @@ import argparse
 import json
 import resource
 import time
-from pathlib import Path
 
 import dask
 import dask.array as da
 import numpy as np
+from _record import record
 from dask.distributed import Client, LocalCluster
 
 import arbora as ab
 
-RESULTS = Path(__file__).parent / "results"
 WIDTH = 32
 
 
@@ -62,20 +61,13 @@ def usage():
     return used.ru_maxrss * 1024, used.ru_utime + used.ru_stime
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--rows-per-chunk", type=int, default=50_000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--memory", default="3GB")
-    parser.add_argument("--check", action="store_true")
-    args = parser.parse_args()
-    X = logits(args.rows, args.classes, args.rows_per_chunk)
+def measured(n_rows, n_classes, rows_per_chunk, *, n_workers, memory, check=False):
+    """A fit on workers of a local cluster: time, peak memory, and where asked for whether memory gives the same."""
+    X = logits(n_rows, n_classes, rows_per_chunk)
     cluster = LocalCluster(
-        n_workers=args.workers,
+        n_workers=n_workers,
         threads_per_worker=1,
-        memory_limit=args.memory,
+        memory_limit=memory,
         processes=True,
         dashboard_address="127.0.0.1:0",
         host="127.0.0.1",
@@ -86,27 +78,46 @@ def main():
         seconds = time.perf_counter() - began
         workers = list(client.run(usage).values())
     result = {
-        "rows": args.rows,
-        "classes": args.classes,
+        "rows": n_rows,
+        "classes": n_classes,
         "gigabytes": X.nbytes / 1e9,
-        "rows_per_chunk": args.rows_per_chunk,
-        "workers": args.workers,
-        "memory_limit": args.memory,
+        "rows_per_chunk": rows_per_chunk,
+        "workers": n_workers,
+        "memory_limit": memory,
         "seconds": seconds,
         "cpu_seconds_of_workers": [spent for _, spent in workers],
         "peak_gigabytes_of_workers": [peak / 1e9 for peak, _ in workers],
         "peak_gigabytes_of_coordinator": usage()[0] / 1e9,
         "empty_classes": int((model.class_counts_ == 0).sum()),
     }
-    if args.check:
+    if check:
         in_memory = ab.L2H(n_clusters=None, n_bootstraps=0).fit(X.compute(scheduler="synchronous"))
         result["same_tree"] = bool(np.array_equal(in_memory.tree_.parent, model.tree_.parent))
         result["same_merge_scores"] = bool(np.array_equal(in_memory.merge_scores_, model.merge_scores_))
         shares = in_memory.merge_shares_, model.merge_shares_
         result["same_merge_shares"] = bool(np.array_equal(*shares, equal_nan=True))
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--rows-per-chunk", type=int, default=50_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--memory", default="3GB")
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    result = measured(
+        args.rows,
+        args.classes,
+        args.rows_per_chunk,
+        n_workers=args.workers,
+        memory=args.memory,
+        check=args.check,
+    )
     print(json.dumps(result, indent=1))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "scale_l2h.json").write_text(json.dumps(result, indent=1))
+    record("scale_l2h", result)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`cluster`: the one call, from data to the best tree that can be had quickly.
+"""`cluster`: one call from data to the best tree that can be found quickly.
 
 `arbora.TreeClustering` is the same as a scikit-learn estimator; both run `build`.
 """
@@ -78,9 +78,10 @@ def cluster(
         Rows may also be read in pieces: the path of a .npy, HDF5, Parquet or zarr file or of a directory of such files,
         a memory map, an open store, a list or an iterator of matrices, a function that returns one. They are collected
         in one array; `arbora.read` is for other files.
-        The rows of a Dask array stay on its cluster: see the guide, "From a laptop to a cluster".
+        The rows of a Dask array stay on its cluster, and so do the edges of a graph in shards
+        (`arbora.similarity.graph`): see the guide, "From a laptop to a cluster".
     metric : {"auto", "cosine", "euclidean", "precomputed"}
-        How vectors are compared. "auto" sees what suits them (`arbora.similarity.scaling`): the cosine for embeddings,
+        How vectors are compared. "auto" picks what suits them (`arbora.similarity.scaling`): the cosine for embeddings,
         pixels and sparse rows, distances for tables and principal components. "precomputed" where `data` are
         distances, a square matrix or SciPy's condensed form.
     similarity : {"auto", "knn", "cosine"}
@@ -89,7 +90,7 @@ def cluster(
         rows of probabilities, which `arbora.L2H` is for, and square matrices.
     scale : {"auto", "standard", "robust", "rank", "none"}
         What is done with the columns of vectors first. "auto", together with ``metric="auto"``, standardizes a table
-        of unlike units and takes the ranks of heavy-tailed columns; with a metric of yours nothing is done.
+        of unlike units and takes the ranks of heavy-tailed columns; with your own choice of metric nothing is done.
     n_neighbors : int
         Neighbors of each point in the graph.
     directed : {"sum", "max", "mean"}, optional
@@ -143,7 +144,7 @@ def cluster(
     options.check()
     heard = options.heard(check_progress(progress))
     if is_dask(data):
-        # the package that can stands above this one
+        # the package that can do this is a layer above this one
         built = import_module("arbora.scale").build_on_dask(data, options, heard, argument="data")
     else:
         built = build(options.read(data, "data", heard), options, heard)
@@ -188,7 +189,7 @@ class Options:
         check_switch(self.verbose, "verbose")
 
     def heard(self, progress: ProgressCallback) -> ProgressCallback:
-        """What hears of progress: the caller and, where asked for, a bar."""
+        """Who is informed of progress: the caller and, if asked for, a bar."""
         return both(progress, Bar()) if self.verbose else progress
 
     def read(self, data: Any, argument: str, progress: ProgressCallback = silent) -> Input:
@@ -283,7 +284,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
     """Compare, link, refine, join what the graph leaves apart."""
     shards = given.values.in_shards() if given.kind in ("similarity", "graph") else None
     if shards is not None:
-        # the package that can stands above this one
+        # the package that can do this is a layer above this one
         spread: Built = import_module("arbora.scale").build_graph_on_dask(shards, options, progress)
         return spread
     seconds: dict[str, float] = {}
@@ -300,7 +301,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
             progress=stage.update,
             overwrite=settled.given.is_own,
         )
-        # vectors that nobody needs any longer
+        # vectors that are no longer needed
         given = given._replace(values=None)
         settled = settled._replace(given=given)
     with Timed(seconds, "average linkage", progress):
@@ -309,7 +310,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
     with Timed(seconds, "refine", progress) as stage:
         found = _refined(first, compared, options, stage.update)
     with Timed(seconds, "components", progress):
-        tree, n_components = join_components(found.tree, compared)
+        tree, n_components = join_components(found.tree, compared, found.cross)
     report = ClusterReport(
         given.description,
         repr(compared),

@@ -67,7 +67,8 @@ def refine(
         Where to start; any branching.
     similarity : similarity or sparse adjacency
         From `arbora.similarity`. Graphs and cosine features scale to millions of points; other kinds are
-        searched as the graph of all pairs, up to 12,000 points.
+        searched as the graph of all pairs, up to 12,000 points. The edges of a large graph in shards stay where they
+        are: see the guide, "From a laptop to a cluster".
     objective : {"dasgupta", "tsd"}
         Dasgupta's cost, or tree sampling divergence (graphs).
     max_sweeps : int
@@ -86,7 +87,7 @@ def refine(
     keep_subtrees : sequence of int, optional
         Nodes of `tree` below which nothing changes; they move as a whole.
     keep_top : int, optional
-        What lies above the cut into this many clusters stays. Of a kept subtree that the cut would split, all stays.
+        What lies above the cut into this many clusters stays. A kept subtree that the cut would split stays whole.
     n_jobs : int, optional
         Threads for large graphs; by default all cores.
     random_state : int, RandomState, Generator or None
@@ -96,7 +97,7 @@ def refine(
     progress : callable, optional
         Called often with ``("refine", done, 1.0)``: the share done, by estimate.
     checkpoint : path, optional
-        Folder in which finished steps are saved. The same call resumes from them, to the same tree as without an
+        Folder in which finished steps are saved. The same call resumes from them, with the same tree as without an
         interruption; another call is refused.
 
     Returns
@@ -178,12 +179,14 @@ class Task:
 class Improved(NamedTuple):
     """A better tree, and what the given one and this one cost by the given similarity.
 
-    The costs are NaN where nobody had to compare the two.
+    The costs are NaN where the two did not have to be compared.
     """
 
     tree: Tree
     cost_before: float = math.nan
     cost_after: float = math.nan
+    # similarity that meets at each internal node, where it had to be known
+    cross: Floats | None = None
 
 
 def improved(
@@ -199,7 +202,7 @@ def improved(
     """The tree that `refine` returns, from options that are checked; raises `Interrupted` on Ctrl-C."""
     shards = similarity.in_shards()
     if shards is not None:
-        # the package that can stands above this one
+        # the package that can do this is a layer above this one
         scale = import_module("arbora.scale")
         if not scale.is_small(shards):
             spread: Improved = scale.refine_on_dask(
@@ -278,13 +281,13 @@ def _finished(found: Tree, start: Tree, similarity: Similarity, task: Task, engi
         after, before = (float(engine.costs(tree).sum()) for tree in (found, start))
         best = found if _is_better(found, start, after, before) else start
     named = best.replace(name=None if start.name is None else start.name[: start.n_leaves])
-    return Improved(with_heights(named, similarity, cross), *costs)
+    return Improved(with_heights(named, similarity, cross), *costs, cross)
 
 
 def _is_better(found: Tree, start: Tree, after: float, before: float) -> bool:
     """Whether the tree that was found is the one to return.
 
-    A tree whose cost is not finite tells nothing; unary nodes are worth returning only where they gain.
+    A tree whose cost is not finite cannot be compared; unary nodes are worth returning only if they gain.
     """
     return after < before or (after == before and bool((start.n_children < 2).any()))
 

@@ -172,7 +172,7 @@ def graph(data: Any, *, n_points: int | None = None, directed: Direction | None 
     data : sparse matrix, networkx graph, data frame of edges, tuple (rows, cols) or (rows, cols, weights), or shards
         Adjacency, symmetric, in any sparse format; or edges, each once (repeated edges add up). Ends of edges are
         node numbers or names. A data frame has two or three columns: ends and weights. Weights must not be
-        negative. What is passed is never changed. Shards are edges that may be more than one machine holds: a Dask
+        negative. The input is never changed. Shards are edges that may be more than one machine holds: a Dask
         frame with the columns source, target and weight, or a directory of .npy or .parquet files of such tables,
         with node numbers as ends.
     n_points : int, optional
@@ -185,7 +185,8 @@ def graph(data: Any, *, n_points: int | None = None, directed: Direction | None 
     -------
     similarity : GraphSimilarity
         With the names of the nodes where they have any. Of shards a `ShardedGraph`, whose sums over trees are made
-        where the shards are; searches and training fetch all edges, or refuse to where they do not fit.
+        where the shards are, as are searches (`arbora.cluster`, `arbora.refine`) and batches of `arbora.FPH`; linkages
+        fetch all edges, or refuse to where they do not fit.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def _symmetrized(adjacency: sp.csr_array, directed: Direction | None) -> sp.csr_
     if directed == "mean":
         return sp.csr_array((adjacency + mirror) * adjacency.dtype.type(0.5))
     raise ValueError(
-        'The adjacency is not symmetric. Say how to join the two directions: directed="sum", "max" or "mean".'
+        'The adjacency is not symmetric. Choose how to join the two directions: directed="sum", "max" or "mean".'
     )
 
 
