@@ -116,19 +116,19 @@ def run(
     say: Callable[[Record], None] = lambda record: None,
 ) -> list[Record]:
     """Records of the cells; those that a folder already holds are read, all others are run and saved there."""
-    kept = [None if again else _kept(out, cell) for cell in cells]
-    found = [record for record in kept if record is not None]
+    earlier = [None if again else _kept(out, cell) for cell in cells]
+    found = [record for record in earlier if record is not None]
     for record in found:
         # what another table ran is kept for this one, too
         if not records.path_of(out, record).exists():
             records.save(out, record)
-    left = [cell for cell, record in zip(cells, kept) if record is None]
+    left = [cell for cell, record in zip(cells, earlier) if record is None]
     total = sum(cell.seconds for cell in left) or 1.0
     with Stage(progress, "reproduce", total=total) as stage, Worker(threads) as worker:
         done = 0.0
         for group in _groups(left):
             # another table may have run the same meanwhile
-            known = [] if again else [record for cell in group if (record := _kept(out, cell)) is not None]
+            known = [] if again else [kept for cell in group if (kept := _kept(out, cell)) is not None]
             seeds = {record.seed for record in known}
             rest = [cell for cell in group if cell.seed not in seeds]
             for record in itertools.chain(known, worker.run(rest) if rest else ()):
