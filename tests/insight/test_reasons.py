@@ -161,7 +161,7 @@ def test_values_that_are_not_finite_are_named_with_their_place(bad, make):
     ("options", "error", "message"),
     [
         ({"against": "others"}, ValueError, "against must be one of 'siblings', 'rest'"),
-        ({"node": 4, "n_clusters": 2}, ValueError, "Give node or n_clusters, not both"),
+        ({"node": 4, "n_clusters": 2}, ValueError, "Pass node or n_clusters, not both"),
         ({"n_features": 0}, ValueError, "n_features must be at least 1"),
         ({"node": 99}, (ValueError, IndexError), "99"),
         ({"n_clusters": 9}, ValueError, "n_clusters"),

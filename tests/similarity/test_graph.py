@@ -97,7 +97,7 @@ def test_asymmetry_is_judged_by_the_weights(scale):
         (sp.csr_array(-W), {}, ValueError, "negative"),
         (sp.csr_array(W * np.nan), {}, ValueError, "finite"),
         (sp.csr_array(W), {"directed": "both"}, ValueError, "directed must be one of"),
-        (sp.csr_array(W), {"n_points": 3}, ValueError, "n_points is for edges"),
+        (sp.csr_array(W), {"n_points": 3}, ValueError, "n_points applies to edges only"),
         (nx.Graph(), {}, ValueError, "no nodes"),
         (nx.Graph([(0, 1, {"weight": "heavy"})]), {}, TypeError, "real numbers"),
         (([0], [1], [2], [3]), {}, ValueError, "Got 4 arrays"),

@@ -23,7 +23,7 @@ class Match:
     overlap : int64[n_old, n_new]
         Common leaves that are in both clusters.
     new_of_old : int64[n_old]
-        The new cluster that each old one became, no two the same; -1 where none is left for it.
+        The new cluster that each old one became, no two the same; -1 if none is left for it.
     similarity : float64[n_old]
         Jaccard similarity of the two over the common leaves; 0 where there is no match.
     n_common : int
@@ -73,7 +73,7 @@ class Match:
 def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None = None) -> Match:
     """Match the clusters of two trees over the leaves they share.
 
-    Leaves are the same where they have the same name; where neither tree has names, where they have the same number.
+    Leaves are matched by name or, if neither tree has names, by number.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None =
     jaccard = overlap / np.maximum(union, 1)
     rows, columns = linear_sum_assignment(-jaccard)
     new_of_old, value = np.full(n_clusters, -1, dtype=np.int64), np.zeros(n_clusters)
-    # a match that shares nothing is none
+    # without shared leaves there is no match
     real = jaccard[rows, columns] > 0
     new_of_old[rows[real]], value[rows[real]] = columns[real], jaccard[rows[real], columns[real]]
     return Match(overlap, new_of_old, value, len(i), old.n_leaves - len(i), new.n_leaves - len(i))

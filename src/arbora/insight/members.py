@@ -52,7 +52,7 @@ def exemplars(similarity: Similarity, labels: ArrayLike, n_exemplars: int = 5) -
 
 
 def outlier_scores(similarity: Similarity, labels: ArrayLike) -> Floats:
-    """How little each point is at home in its cluster: the share of its similarity that goes elsewhere.
+    """How poorly each point fits into its cluster: the share of its similarity that goes elsewhere.
 
     Between 0 and 1; 1 for points that resemble nothing in their cluster, and for those labeled -1.
 

@@ -41,7 +41,7 @@ class Keyword(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What a naming function is told about a node.
+    """What a naming function learns about a node.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def keywords(
     tree : Tree
         Over the documents.
     texts : sequence of str
-        One per leaf; None or "" where there is none.
+        One per leaf; None or "" where a leaf has no text.
     n_words : int
         Words per node.
     nodes : sequence of int, optional
@@ -203,7 +203,7 @@ def _occurrences(
     except ValueError as error:
         if "empty vocabulary" not in str(error):
             raise
-        raise ValueError("texts hold no words once stop words are left out.") from error
+        raise ValueError("texts hold no words apart from stop words.") from error
     return sp.csr_array(counts), vectorizer.get_feature_names_out().tolist()
 
 
@@ -235,7 +235,7 @@ def _largest(tree: Tree) -> Ints:
 
 
 def _with_families(tree: Tree, nodes: Sequence[int]) -> Ints:
-    """The nodes with their parents, whose sums tell those of the siblings."""
+    """The nodes with their parents, whose sums give those of the siblings."""
     chosen = np.array([tree.checked_node(node) for node in nodes], dtype=np.int64)
     above = tree.parent[chosen]
     return np.unique(np.concatenate([chosen, above[above >= 0]]))

@@ -39,7 +39,7 @@ class Clusters(NamedTuple):
 
 @inner
 def mixed_pair(one, other):
-    """A number that looks random, the same for both orders of a pair."""
+    """A pseudo-random number, the same for both orders of a pair."""
     low, high = (one, other) if one < other else (other, one)
     mixed = ((np.uint64(low) << np.uint64(32)) | np.uint64(high)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -45,7 +45,7 @@ def graph_linkage(similarity: Any, method: GraphMethod = "average", *, n_jobs: i
     Parameters
     ----------
     similarity : graph
-        From `similarity.graph` or `similarity.knn`, a sparse adjacency, a networkx graph, or a similarity of your own
+        From `similarity.graph` or `similarity.knn`, a sparse adjacency, a networkx graph, or your own similarity
         with `csr`.
     method : {"average", "single", "complete", "paris"}
         How similar two clusters are.
@@ -105,7 +105,7 @@ def _merges(found: Similarity, csr: sp.csr_array, method: GraphMethod, n_threads
 def _merges_in_rounds(
     found: Similarity, csr: sp.csr_array, method: GraphMethod, exponent: int, n_threads: int
 ) -> Merges:
-    """What is near in space is brought near in memory first, where that is known."""
+    """Points that are near in space are first brought near in memory, if an order is known."""
     order, loops = found.nearby_order(), np.ldexp(found.self_loops, -exponent)
     if order is None:
         order = np.arange(found.n_points)

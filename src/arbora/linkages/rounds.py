@@ -19,7 +19,7 @@ from arbora.linkages import _kernels as chains
 from arbora.linkages import _round_kernels as kernels
 from arbora.linkages._round_kernels import NOTHING, Clusters, Rows
 
-# clusters that must merge in a round, one of so many; else chains take over
+# at least one cluster out of this many must merge in a round; otherwise chains take over
 FEWEST_MERGED = 100
 # clusters that are left to chains
 FEW_CLUSTERS = 256

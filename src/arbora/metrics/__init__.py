@@ -1,4 +1,4 @@
-"""How good a tree is: by a similarity alone (Dasgupta's cost and its kin, TSD) and against known classes."""
+"""How good a tree is: by a similarity alone (Dasgupta's cost and its relatives, TSD) and against known classes."""
 
 from arbora.metrics.agreement import clustering_accuracy, flat_scores, leaf_purity
 from arbora.metrics.bounds import dasgupta_bounds, wang_base_cost, wang_cost

@@ -70,7 +70,7 @@ def flat_scores(y: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     Returns
     -------
     scores : dict
-        ``nmi`` (divided by the mean of the two entropies, as scikit-learn's default), ``ari``, ``acc``
+        ``nmi`` (divided by the mean of the two entropies, scikit-learn's default), ``ari``, ``acc``
         (`clustering_accuracy`) and ``purity``. NaN where no point has a label.
 
     Examples
@@ -162,7 +162,7 @@ def purity_of(table: Contingency) -> float:
 
 
 def accuracy_of(table: Contingency) -> float:
-    """Share of the points in cells that the best matching of clusters to classes keeps."""
+    """Share of the points in cells that the best matching of clusters to classes selects."""
     from scipy.optimize import linear_sum_assignment
 
     if table.n_points == 0:
@@ -179,7 +179,7 @@ def accuracy_of(table: Contingency) -> float:
 
 
 def mutual_information_of(table: Contingency) -> float:
-    """Mutual information divided by the mean of the two entropies (NMI), as scikit-learn's default."""
+    """Mutual information divided by the mean of the two entropies (NMI), scikit-learn's default."""
     if table.n_points == 0:
         return float("nan")
     cluster_sizes, class_sizes = table.cluster_sizes, table.class_sizes

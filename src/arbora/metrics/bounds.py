@@ -25,7 +25,7 @@ from arbora.similarity.inputs import covering_similarity
 if TYPE_CHECKING:
     from arbora.tree import Tree
 
-# Beyond, n^3 / 6 triples take hours and the matrix gigabytes.
+# Beyond this, n^3 / 6 triples take hours and the matrix gigabytes.
 _MAX_EXACT_POINTS = 20_000
 # Triples that one call of a kernel sums, and its least number of tasks, which threads share.
 _TRIPLES_AT_ONCE = 5e8

@@ -19,7 +19,7 @@ def cophenetic_correlation(
 ) -> float:
     """Pearson correlation, over all pairs, of the height at which they meet with their distance.
 
-    Exactly one of `distances` and `similarity` is given; a similarity counts with its sign turned, so that in
+    Exactly one of `distances` and `similarity` is given; a similarity counts with its sign reversed, so that in
     both cases 1 is best. Works from the weights that meet at each node: neither the cophenetic distances nor,
     for vectors and graphs, the similarities are written out.
 

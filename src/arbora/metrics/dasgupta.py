@@ -108,7 +108,7 @@ def cohen_addad_value(
     """Cohen-Addad's value: dissimilar pairs should meet in large clusters. Higher is better.
 
     The sum over unordered pairs of ``d_ij * |lca(i, j)|``. Exactly one of `distances` and `similarity` is
-    given; a similarity object in the place of distances is refused rather than read upside down.
+    given; a similarity object in the place of distances is refused rather than misread.
 
     Parameters
     ----------

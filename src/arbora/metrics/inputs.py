@@ -60,7 +60,7 @@ def as_clusters(labels: Any, argument: str = "labels") -> NDArray[Any]:
 def as_array(values: Any) -> NDArray[Any]:
     """The array of a list or column, in which a missing value is still recognizable.
 
-    NumPy alone makes the text "nan" of a NaN between strings.
+    NumPy itself turns a NaN among strings into the text "nan".
     """
     array = np.asarray(values)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
@@ -96,7 +96,7 @@ def _is_unlabeled(value: Any) -> bool:
 
 
 def check_same_length(first: Any, second: Any, names: tuple[str, str]) -> None:
-    """Raise, with both lengths, unless two arrays have as many points."""
+    """Raise, with both lengths, unless two arrays have the same number of points."""
     if len(first) != len(second):
         raise ValueError(
             f"{names[0]} and {names[1]} must be equally long. Got {len(first)} and {len(second)}."

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # About a second; a larger set is bounded on request.
 _MAX_POINTS_FOR_BOUNDS = 2000
 _MAX_EDGES_FOR_BOUNDS = 1_000_000
-# Whose pairs are passed through one by one.
+# Points up to which all pairs are visited one by one.
 _MAX_POINTS_FOR_INFORMATION = 10_000
 
 _LOWER_IS_BETTER = {

@@ -31,9 +31,9 @@ class Features(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """What no row exceeds. The last feature, which cosines have in common, and the length of the others are apart."""
+    """Bounds that no row exceeds; the last feature, which cosines have in common, is bounded apart from the others."""
 
-    # no two leaves are more similar; inf where leaves are not all of size 1: then gaps say nothing
+    # no two leaves are more similar; inf where leaves are not all of size 1, where gaps are of no use
     largest: float
     last: float
     rest: float
@@ -269,7 +269,7 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
     while n_open > 0:
         n_open = pop_place(stack, n_open)
         node, above, weight = stack.node[n_open], stack.above[n_open], stack.weight[n_open]
-        # all others cost as much at least
+        # all others cost at least as much
         if stack.least[n_open] >= best_cost:
             break
         marked = work.nodes[node].mark == work.clock[0]
@@ -438,7 +438,7 @@ def balanced_place(state, features, row, target):
 def insert_rows(state, features, work, stack, root, leaves, present):
     """Insert leaves, whose rows and sizes are set, one after the other; notes them in `present` and the root in `root`.
 
-    Whatever interrupts Python comes before or after the call: the tree is whole at any time.
+    Whatever interrupts Python comes before or after the call: the tree is valid at all times.
     """
     for leaf in leaves:
         present[leaf] = True
@@ -463,7 +463,7 @@ def insert_rows(state, features, work, stack, root, leaves, present):
 
 @kernel()
 def remove_leaf(state, features, work, root, leaf, present):
-    """Take a leaf out for good; there must be another."""
+    """Remove a leaf for good; it must not be the only one."""
     take_out_on_paper(state, features, work, leaf)
     home = state.nodes[leaf].parent
     add_upwards(state, features, home, features.sums[leaf].copy(), -1.0)

@@ -28,7 +28,7 @@ class Graph(NamedTuple):
     price: float
 
 
-# What is known of a node while one subtree is in hand, valid where `mark` equals the clock.
+# What is known of a node while one subtree is being moved, valid where `mark` equals the clock.
 SCRATCH = np.dtype(
     [
         ("mark", np.int64),
@@ -165,7 +165,7 @@ def add_climbs(nodes, work, indices, data, first, last, n_climbs):
         if entry.inside == clock:
             continue
         if entry.mark != clock:
-            # a leaf above which there is nothing is in no tree, but for one that is the root, which is marked
+            # a leaf without a parent is not in the tree, unless it is the root, which is marked
             if nodes[other].parent < 0:
                 continue
             climb[n_climbs + 1] = climb_from(nodes, work, other, climb[n_climbs])

@@ -17,7 +17,7 @@ from arbora.search._state import DASGUPTA, TSD, attach, detach, loop_of, node_co
 
 # children of one node that are tried, or noted as changed, one by one
 SCANNED_CHILDREN = 64
-RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: below is rounding
+RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: anything less is rounding
 
 
 @inner
@@ -61,7 +61,7 @@ class Moved(NamedTuple):
 
 @inner
 def added_at(entry, moved, child_weight, child_size, child_own):
-    """What a node costs more when the subtree is put somewhere below the given child.
+    """How much more a node costs when the subtree is put somewhere below the given child.
 
     `child_weight` and `child_own` may include a leaf's pair with itself where that leaves the node.
     """
@@ -77,7 +77,7 @@ def added_at(entry, moved, child_weight, child_size, child_own):
 
 @inner
 def cost_on_edge(moved, weight, size, loop, own):
-    """Cost of the new node when the subtree goes on the edge above a node, and of having one node more.
+    """Cost of the new node when the subtree is put on the edge above a node, and of having one more node.
 
     The node has this weight to the subtree, size, and (for a leaf) pair with itself, which moves to the new node.
     """
@@ -131,7 +131,7 @@ def best_of_marked(state, work, moved, n_climbs, root, subtree, home, gives_back
     """The cheapest of the marked places: (target, as_child, cost there, cost at home).
 
     Walks every climb from its top. `work.nodes[v].above` is what the subtree adds at the ancestors of v when it
-    is put below v; under Dasgupta's cost it only grows downwards, so what lies below a node dearer
+    is put below v; under Dasgupta's cost it only grows downwards, so what lies below a node more expensive
     than the best place is dropped. A new point has no home (-1).
     """
     nodes, pairs, scratch, clock = state.nodes, state.self_pairs, work.nodes, work.clock[0]
@@ -143,7 +143,7 @@ def best_of_marked(state, work, moved, n_climbs, root, subtree, home, gives_back
             is_root, is_home = node == root, node == home
             over = entry if is_root else scratch[parent]
             if not is_root and over.above == np.inf:
-                continue  # below a place that is too dear
+                continue  # below a place that is too expensive
             is_gone = gives_back and is_home
             # home is gone: its other child takes its place, which was tried
             stands_for_home = gives_back and parent == home and not is_root

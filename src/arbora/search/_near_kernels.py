@@ -1,4 +1,4 @@
-"""Prune and regraft under Dasgupta's cost, on a graph without self-loops: only what lies near is looked at.
+"""Prune and regraft under Dasgupta's cost, on a graph without self-loops: only what is near is visited.
 
 The climbs from a subtree's neighbors (`_gather_kernels`) go up together, smallest node first, and end where no place
 higher up can be better (`nothing_gained_above`): then a move costs what its surroundings do, however deep the tree is.
@@ -108,7 +108,7 @@ def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_si
 
     A place that meets the old one at a higher ancestor u pays size(u) for all weight inside, saves at most
     size(u) for the weight outside, and is spared moved_size times the cross weights on the way, at most
-    `rise` for each leaf that u has more.
+    `rise` for each additional leaf of u.
     """
     certain = inside_weight - outside_weight
     return certain >= moved_size * rise and size * certain >= cost_now
@@ -188,7 +188,7 @@ def mark_near(nodes, graph, work, moved, max_visits):
 
 @inner
 def added_below(entry, moved_size, child_weight):
-    """What a node costs more when the subtree goes below a child that has this weight to it."""
+    """How much more a node costs when the subtree is put below a child that has this weight to it."""
     size, cross = entry.size, entry.cross
     return (size + moved_size) * (cross + entry.weight - child_weight) - size * cross
 
@@ -198,7 +198,8 @@ def best_of_climb(state, work, n_marked, subtree, price):
     """The cheapest of the places that `mark_near` marked: (target, as_child, cost there, cost where it is).
 
     Walks the climb from its top. `above` of a node is what the subtree adds at its ancestors, from the top down, when
-    it is put below the node; it only grows downwards, so what lies below a node dearer than the best place is dropped.
+    it is put below the node; it only grows downwards, so what lies below a node that costs more than the best place
+    is dropped.
     """
     nodes, scratch, path = state.nodes, work.nodes, work.path
     n_leaves, moved_size, home = state.numbers[1], nodes[subtree].size, nodes[subtree].parent
@@ -212,7 +213,7 @@ def best_of_climb(state, work, n_marked, subtree, price):
         if k < n_marked - 1:
             over = scratch[parent]
             if over.above == np.inf:
-                continue  # not reached by the climb, or below a place that is too dear
+                continue  # not reached by the climb, or below a place that is too expensive
             above = over.above
             # home is gone: its other child takes its place, which was tried
             stands_for_home = gives_back and parent == home

@@ -22,10 +22,10 @@ from arbora._base.jit import inner, kernel
 NO_NODE = np.int32(-1)
 # leaves of a moved subtree whose neighbors are noted
 NOTED_LEAVES = 64
-# of what a subtree costs, that a move must gain: below is rounding
+# of what a subtree costs, that a move must gain: anything less is rounding
 RELATIVE_GAIN = 1e-9
 
-# One cache line holds all that a visit of a node reads and writes.
+# One cache line holds everything that a visit to a node reads and writes.
 NODE = np.dtype(
     [
         ("parent", np.int32),

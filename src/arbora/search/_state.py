@@ -1,7 +1,7 @@
 """A tree that can change: linked sibling lists, and what each node must know of the pairs that meet there.
 
 Nodes keep their numbers while subtrees move, so internal numbers lose the order that `Tree` guarantees;
-`to_parents` restores it at the end. Internal nodes that are not in use wait on a stack.
+`to_tree` restores it at the end. Internal nodes that are not in use wait on a stack.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OBJECTIVES = {"dasgupta": DASGUPTA, "tsd": TSD}
 NO_NODE = -1
 
 
-# One record per node, a cache line long: whoever visits a node needs most of it. Kernels that take a few record
+# One record per node, a cache line long: a visit to a node needs most of it. Kernels that take a few record
 # arrays also compile faster than ones that take twenty plain arrays.
 NODE = np.dtype(
     [
@@ -94,7 +94,7 @@ def make_state(
     own: np.ndarray | None = None,
     n_internal: int | None = None,
 ) -> State:
-    """A changeable copy of a tree with room for the internal nodes it may come to have.
+    """A mutable copy of a tree with room for the internal nodes it may come to have.
 
     `own` is what each leaf's pair with itself adds to its parent's spread, by default as if leaves were points.
     """
@@ -185,7 +185,7 @@ def node_cost(objective, size, cross, spread, total):
 def node_costs(state: State, objective: int, total: float) -> np.ndarray:
     """`node_cost` of each node of a state just made.
 
-    Written again in NumPy, because a kernel more is half a second more to compile on first use.
+    Written again in NumPy, because another kernel would take half a second more to compile on first use.
     """
     size, cross, spread = (state.nodes[key] for key in ("size", "cross", "spread"))
     if objective == DASGUPTA:

@@ -1,4 +1,4 @@
-"""What scikit-learn wants to know of the columns of a fit, and to find again in new rows."""
+"""What scikit-learn records about the columns of a fit, and expects to find in new rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 
 def check_features(estimator: Any, X: Any, rows: Any, column_names: list[str] | None, *, reset: bool) -> None:
-    """Note `n_features_in_` and `feature_names_in_`, or hold new rows to them.
+    """Set `n_features_in_` and `feature_names_in_`, or check new rows against them.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 What a node adds to an objective depends only on the leaves below each of its children. So where two trees have a
 clade in common, either may take over how the other resolves it. The clades that both have cut the trees into
 sectors, one below each such clade down to the next ones; the fused tree has each sector from the tree where it
-costs less (Goloboff 1999 fuses the trees of a phylogeny so).
+costs less (Goloboff 1999 fuses phylogenetic trees this way).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arbora._base.types import Bools, Floats, Ints
 from arbora.tree import Tree
 
-# below is rounding
+# anything less is rounding
 RELATIVE_GAIN = 1e-12
 
 

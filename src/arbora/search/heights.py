@@ -44,7 +44,7 @@ def with_heights(tree: Tree, similarity: Similarity, cross: Floats | None = None
 def join_ratios(tree: Tree, similarity: Similarity, cross: Floats | None = None) -> Floats:
     """How alike the groups that join at each node are, in multiples of chance, never more than below it.
 
-    float64[n_nodes]; infinity where nothing joins. With similarities that may be negative chance means nothing, and
+    float64[n_nodes]; infinity where nothing joins. With similarities that may be negative, chance is undefined, and
     the mean similarity above the least is taken instead.
     """
     if tree.n_internal == 0:

@@ -34,7 +34,7 @@ def insert(
 ) -> Tree:
     """Insert new points into a tree, each at its exactly best place, and improve what lies around them.
 
-    What is far from the new points stays as it is, so that a tree that grows keeps its topics. It costs what the new
+    What is far from the new points stays as it is, so that a growing tree keeps its topics. It costs what the new
     points cost, not what a new tree would.
 
     Parameters
@@ -47,7 +47,7 @@ def insert(
         Numbers of the new points in `similarity`; by default the last ones. The others, in ascending order, are the
         leaves of `tree`.
     max_sweeps : int
-        Passes over the subtrees around the new points; 0 inserts and leaves it at that.
+        Passes over the subtrees around the new points; 0 only inserts.
     max_seconds : float, optional
         Time budget of these passes.
     verbose : bool

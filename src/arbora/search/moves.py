@@ -118,7 +118,7 @@ def short_chunks(order: Ints) -> Iterator[Ints]:
 
 
 def _share_done(n_tried: int, n_waiting: int, n_nodes: int) -> float:
-    """How far a search is, if subtrees still to be tried cause as many others to be tried as they did so far."""
+    """How far along a search is, if each subtree still to be tried causes as many others to be tried as so far."""
     n_caused = n_tried + n_waiting - n_nodes
     growth = min(max(n_caused / max(n_tried, 1), 0.0), 0.8)
     return n_tried / max(n_tried + n_waiting / (1 - growth), 1)

@@ -28,7 +28,7 @@ from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
 from arbora.tree.surgery import graft, labels_by_position, top_over, with_top
 
-_BLOCKS_DONE, _PIECES_DONE = 0.6, 0.75  # share of the time when blocks and pieces are through
+_BLOCKS_DONE, _PIECES_DONE = 0.6, 0.75  # share of the time at which blocks and pieces are finished
 
 
 @dataclass(frozen=True)

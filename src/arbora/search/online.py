@@ -40,9 +40,9 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int
-        Clusters of `labels_` and, unless it is asked for another number, of `predict`.
+        Clusters in `labels_` and, unless another number is passed, in `predict`.
     similarity : {"cosine", "dot"}
-        (1 + cos) / 2, or the inner product of vectors without negative entries.
+        (1 + cos) / 2, or the inner product of vectors with no negative entries.
     shuffle : bool
         Insert the points of a batch in random order, which a sorted batch needs. Leaf numbers stay in order.
     random_state : int, RandomState, Generator or None
@@ -190,7 +190,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     ) -> OnlineTree:
         """Move the subtrees touched since the last refinement to better places.
 
-        On Ctrl-C `Interrupted` is raised; what was moved until then stays.
+        On Ctrl-C `Interrupted` is raised; moves made until then stay.
         """
         check_is_fitted(self, "_store")
         check_whole(max_sweeps, "max_sweeps")
@@ -202,7 +202,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
                     break
                 sweep_until_still(store.regraft, store.work.dirty, touched, 1, run)
         if run.watch.is_interrupted:
-            raise Interrupted("Ctrl-C was pressed. What was moved until then stays.", self.tree_)
+            raise Interrupted("Ctrl-C was pressed. Moves made until then stay.", self.tree_)
         return self
 
     # ---- reading -----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What an `OnlineTree` holds: the changeable tree, the summed features of its nodes, and which points are in it.
 
 Every change is one call of a kernel, which Python cannot interrupt, and more room is made in a new store that takes the
-place of the old one when it is whole. So whatever interrupts a model, the store is that of a tree.
+place of the old one once it is complete. So whenever a model is interrupted, its store holds a valid tree.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Store:
     root : int64[1]
         The root, -1 without points.
     largest_cosine : float
-        Similarity that no two points exceed and that never changes, infinite if there is none.
+        Similarity that no two points exceed and that never changes, infinite if there is no such bound.
     extent : Extent
-        What no row that came so far exceeds.
+        Bounds that no row so far exceeds.
     names : dict
         Names of points, where they have one, by number.
     next_number : int
@@ -214,7 +214,7 @@ class Store:
         return Store.from_arrays(self.to_arrays())
 
     def to_arrays(self) -> dict[str, Any]:
-        """All there is to know, for a file."""
+        """The complete state, for a file."""
         leaves = np.flatnonzero(self.present)
         return {
             "parent": self.tree().parent,

@@ -1,7 +1,7 @@
 """Improve a tree, then perturb it and improve again: out of optima that no single move leaves.
 
 A perturbation counts a random share of the similarities double, improves the tree for those, and then for the true
-ones (Nixon 1999 does this to phylogenies, and calls it a ratchet). The result is fused with the best tree so far
+ones (Nixon 1999 does this for phylogenies and calls it a ratchet). The result is fused with the best tree so far
 (`arbora.search.fuse`): what got better anywhere is taken over, what got worse elsewhere is not, so that nearly every
 perturbation gains at first.
 
@@ -34,7 +34,7 @@ PRICE, PRICE_SPREAD = 1.5, 0.5
 
 @dataclass(frozen=True)
 class Search:
-    """What a search goes by; `rng` is drawn from by perturbations only."""
+    """What guides a search; only perturbations draw from `rng`."""
 
     engine: Engine
     run: Run
@@ -57,7 +57,7 @@ class Search:
             return self._search(self.engine.squeeze(full, self.n_internal), self.n_internal)
 
     def _with_related_joins(self, tree: Tree) -> Tree:
-        """Without joins of unrelated points that a search cut short leaves behind; a finished one leaves none."""
+        """The tree without joins of unrelated points, which only a search that was cut short leaves behind."""
         if isinstance(self.engine, GraphEngine) and self.engine.objective == "dasgupta":
             return self.run.step(partial(join_related, self.engine, tree, self.run.finishing()), self.rng)
         return tree
@@ -80,7 +80,7 @@ class Search:
         return best
 
     def _round(self, number: int, rounds: int) -> AbstractContextManager[None]:
-        """The portion of one round; with a deadline nobody knows how many there will be."""
+        """The portion of one round; with a deadline the number of rounds is unknown."""
         if self.run.is_timed:
             return nullcontext()
         return self.run.portion(number / rounds, (number + 1) / rounds)

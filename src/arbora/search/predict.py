@@ -36,7 +36,7 @@ class Placement:
     Attributes
     ----------
     node : ndarray of int64, shape (m,)
-        The node whose upper edge the point goes on; the root where it resembles no point of the tree.
+        The node above which the point is attached; the root if it resembles no point of the tree.
     outlier_score : ndarray of float64, shape (m,)
         Share of the tree's own points that are nearer to their nearest points than the new one is: about 0.5 on
         average for more of the same, 1 for a point farther from everything than any of them.
@@ -93,7 +93,7 @@ def predict(
     Returns
     -------
     ndarray of int64, shape (m,)
-        The node whose upper edge the point goes on; or its label. A point whose place is above the clusters gets
+        The node above which the point is attached, or its label. A point whose place is above the clusters gets
         the one it is most similar to on average. A point that resembles no point of the tree goes above the root
         and has the label -1. `place` also says how sure that is.
 
@@ -184,7 +184,7 @@ def _clusters(
     if n_clusters is None and height is None:
         return None
     if n_clusters is not None and height is not None:
-        raise ValueError("Give n_clusters or height, not both.")
+        raise ValueError("Pass n_clusters or height, not both.")
     return tree.cut(n_clusters=n_clusters) if height is None else tree.cut(height=height)
 
 

@@ -23,7 +23,7 @@ from arbora.similarity import GraphSimilarity
 from arbora.similarity.renumbering import renumbered
 from arbora.tree import Tree
 
-# climbs are told apart by numbers of 32 bits
+# climbs are identified by 32-bit numbers
 _LAST_CLOCK = 2**31 - 1
 
 

@@ -30,7 +30,7 @@ class ClusterReport:
     seconds : dict of str to float
         Time spent per stage.
     n_components : int or None
-        Parts into which the graph falls: between them no similarity says how to join. None where all pairs are
+        Parts into which the graph falls, between which all similarities are 0. None where all pairs are
         compared.
     n_clusters, largest_share : int and float, or None
         Flat clusters asked for, and the share of the points that the largest of them holds; None where only a tree

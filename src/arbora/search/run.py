@@ -1,4 +1,4 @@
-"""What a search shares with whoever started it: when to stop, what to report, and which steps are saved."""
+"""What a search shares with its caller: when to stop, what to report, and which steps are saved."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Watch:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take Ctrl-C as a request to stop, unless the program handles it in a way of its own."""
+        """Take Ctrl-C as a request to stop, unless the program handles it itself."""
         before = signal.getsignal(signal.SIGINT)
-        # that of another watch is left behind where a foreign signal interrupted it
+        # the handler of another watch stays behind if a foreign signal interrupted it
         is_ours = before is signal.default_int_handler or isinstance(before, _Note)
         if threading.current_thread() is not threading.main_thread() or not is_ours:
             yield

@@ -52,10 +52,10 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int
-        Clusters of `labels_` and, unless it is asked for another number, of `predict`. "auto" takes the number at the
+        Clusters in `labels_` and, unless another number is passed, in `predict`. "auto" takes the number at the
         longest step in height; `n_clusters_` is what it found, and `report_` says why.
     metric : {"auto", "cosine", "euclidean", "precomputed"}
-        How vectors are compared; "auto" sees what suits them, and `report_` says why. "precomputed" where X are
+        How vectors are compared; "auto" picks what suits them, and `report_` says why. "precomputed" where X are
         distances, a square matrix or SciPy's condensed form.
     similarity : {"auto", "knn", "cosine"}
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"

@@ -1,6 +1,6 @@
 """Equal rows: found once, so that neighbors can be counted over different ones.
 
-A point with more duplicates than neighbors would otherwise have none but them, and the graph would fall apart.
+A point with more duplicates than neighbors would otherwise have only those, and the graph would fall apart.
 """
 
 from __future__ import annotations

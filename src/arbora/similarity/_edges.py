@@ -21,7 +21,7 @@ class GraphParts(NamedTuple):
 
 
 def read_graph_parts(data: Any, n_points: int | None) -> GraphParts:
-    """The adjacency that data mean, or an error that says what came instead."""
+    """The adjacency that the data describe, or an error that says what was passed instead."""
     if isinstance(data, tuple):
         return _from_edges(data, n_points)
     columns = _columns_of_frame(data)
@@ -29,7 +29,7 @@ def read_graph_parts(data: Any, n_points: int | None) -> GraphParts:
         return _from_edges(columns, n_points)
     if n_points is not None:
         raise ValueError(
-            "n_points is for edges. An adjacency and a networkx graph have their own number of nodes."
+            "n_points applies to edges only. An adjacency and a networkx graph have their own number of nodes."
         )
     if sp.issparse(data):
         return GraphParts(as_sparse(data, argument="The adjacency"), None)

@@ -1,4 +1,4 @@
-"""Kernels of `_knn_kernels` in plain NumPy, for so few rows that compiling would take longer: equal to the last bit."""
+"""Kernels of `_knn_kernels` in plain NumPy, for too few rows for compiling to pay: identical to the last bit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scales_of_few(distance: Floats) -> tuple[Floats, Floats]:
     for column in distance.T:
         mean += column
     mean /= n_neighbors
-    # infinite distances, and such that overflow, have weight 0
+    # infinite distances, and those that overflow, have weight 0
     with np.errstate(all="ignore"):
         gap = np.where(distance > nearest[:, None], distance - nearest[:, None], 0.0)
         scale = _solved(np.ascontiguousarray(-gap.T), np.maximum(mean, 1e-300))

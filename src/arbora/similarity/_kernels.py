@@ -10,7 +10,7 @@ from arbora.tree.pass_kernels import range_maximum
 
 @kernel()
 def cross_of_rows(rows, columns_of_position, first_position, neighbor_lca, n_leaves, cross):
-    """Add to `cross` what `rows` say of the pairs (position first_position + r, any later position).
+    """Add to `cross` the similarities in `rows` of the pairs (position first_position + r, any later position).
 
     `rows[r, columns_of_position[b]]` is the similarity to the leaf at position b. Walking b to the right, the
     LCA is a running maximum of neighbor_lca, so a whole run of equal LCAs is summed before it is stored.

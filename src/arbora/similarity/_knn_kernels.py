@@ -45,7 +45,7 @@ def hash_sparse_rows(indptr, indices, bits):
 
 @inner
 def insert_neighbor(best, who, value, point):
-    """Put a point into one row's ascending list of neighbors, pushing out the last."""
+    """Insert a point into one row's ascending list of neighbors, pushing out the last."""
     place = best.shape[0] - 1
     while place > 0 and best[place - 1] > value:
         best[place] = best[place - 1]
@@ -126,7 +126,7 @@ def try_neighbors_of_neighbors(X, who, both, first, last, improved):
     for q in range(first, last):
         row = improved[q]
         row[:] = -1
-        # rows nobody asked for, and rows that are searched everywhere later
+        # rows that were not asked for, and rows that are searched everywhere later
         if who[q, 0] < 0:
             continue
         best[:] = np.inf

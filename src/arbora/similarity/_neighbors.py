@@ -65,7 +65,7 @@ class NeighborIndex:
     """Rows of vectors, sorted by cell, ready to be searched.
 
     A cell's rows are compared with all rows of the nearest cells by one matrix product: on the hardware
-    measured several times less work than scanning the same inverted lists row by row.
+    measured, several times less work than scanning the same inverted lists row by row.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class NeighborIndex:
         starts = [a + np.arange(p) * largest for a, p in zip(offsets[:-1], pieces)]
         self.offsets = np.append(np.concatenate(starts), len(X))
         self.centers = np.repeat(self.centers, pieces, axis=0)
-        # column by column in place: at this size a second copy is what memory may not have
+        # column by column in place: at this size memory may not hold a second copy
         for some in column_blocks(X.shape):
             X[:, some] = _taken(X[:, some], self.order, n_threads)
         self.rows = X
@@ -255,7 +255,7 @@ class NeighborIndex:
         return list(np.take_along_axis(nearest, by_distance, axis=1))
 
     def _probes_by_sample(self, wanted: Ints, n_neighbors: int, n_threads: int) -> tuple[list[Ints], float]:
-        """As many cells as hold nearly all neighbors of sampled rows, and the share that they do hold."""
+        """Enough cells to hold nearly all neighbors of sampled rows, and the share that they actually hold."""
         probes = self._cells_to_search()
         if self.is_exact:
             return probes, 1.0

@@ -43,7 +43,7 @@ class SparseIndex:
         return self.model._fit_X
 
     def nearby_order(self) -> None:
-        """None: the rows are as they came."""
+        """None: the rows stay in the order given."""
 
 
 class DistanceIndex:
@@ -53,7 +53,7 @@ class DistanceIndex:
         self._distances = distances
 
     def neighbors(self, n_neighbors: int, n_threads: int, report: Report = silent_share) -> Neighbors:
-        """Neighbors of every point, itself excluded. The distances are let go: new points bring theirs."""
+        """Neighbors of every point, itself excluded. The distances are released: new points bring their own."""
         distances, self._distances = self._distances, None
         if distances is None:
             raise RuntimeError("The neighbors of an index of distances can be found once.")
@@ -74,7 +74,7 @@ class DistanceIndex:
         """None: only distances are known."""
 
     def nearby_order(self) -> None:
-        """None: the points are as they came."""
+        """None: the points stay in the order given."""
 
 
 def _nearest_columns(distances: Floats, n_neighbors: int) -> Neighbors:

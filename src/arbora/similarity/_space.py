@@ -35,7 +35,7 @@ class Space(Protocol):
         """Which points are equal."""
 
     def index(self, points: Ints, seed: int, n_threads: int) -> Index:
-        """What finds neighbors among some of the points; the space lets go of its data."""
+        """What finds neighbors among some of the points; the space releases its data."""
 
     def place(self, X: Any) -> Any:
         """New points, checked, as the index takes them."""

@@ -41,7 +41,7 @@ _SPACE = ("metric", "n_points", "n_features", "stays_sparse", "places")
 
 
 def similarity_to_arrays(similarity: Similarity) -> Arrays:
-    """All that a similarity is, as arrays that `similarity_from_arrays` takes.
+    """Everything in a similarity, as arrays that `similarity_from_arrays` takes.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def similarity_to_arrays(similarity: Similarity) -> Arrays:
 
 
 def similarity_from_arrays(arrays: Mapping[str, NDArray[Any]], names: list[str] | None = None) -> Similarity:
-    """The similarity that `similarity_to_arrays` was given; `FormatError` where the arrays make none."""
+    """The similarity that `similarity_to_arrays` was given; `FormatError` if the arrays do not describe one."""
     try:
         _, _, read = _KINDS[str(arrays["kind"])]
         similarity = read(arrays)

@@ -31,7 +31,7 @@ class DenseSimilarity(Similarity):
     Attributes
     ----------
     matrix : ndarray of float, shape (n_points, n_points)
-        The diagonal means nothing.
+        The diagonal is ignored.
     names : list of str or None
         Names of the points.
 
@@ -151,7 +151,7 @@ def read_square(data: Any, argument: str, what: str) -> tuple[AnyFloats, list[st
 
 
 def _refuse_distances(matrix: AnyFloats) -> None:
-    """A zero diagonal below every other entry is how a matrix of distances looks."""
+    """A zero diagonal below every other entry is typical of a matrix of distances."""
     n = len(matrix)
     if n > 2 and not np.diagonal(matrix).any() and np.count_nonzero(matrix) == n * (n - 1):
         raise ValueError(

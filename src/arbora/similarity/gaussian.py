@@ -29,7 +29,7 @@ GAUSSIAN_METRICS = ("euclidean", "cosine")
 _MEDIAN_PAIRS = 100_000
 # points per neighbor up to which a tree from all pairs is better than one from a graph of neighbors
 _FEW_PER_NEIGHBOR = 2
-# largest error of an exponent that |x|² + |y|² - 2 xy, quicker than the differences themselves, may have
+# largest error allowed in an exponent from |x|² + |y|² - 2 xy, which is quicker than the differences themselves
 _LARGEST_ERROR = 1e-11
 
 
@@ -86,7 +86,7 @@ class GaussianSimilarity(Similarity):
         step = max(1, self.values_at_once // self.X.shape[1])
         for first in range(0, left.size, step):
             part = slice(first, first + step)
-            # infinitely far apart is as good as very far
+            # infinitely far apart counts as very far apart
             with np.errstate(over="ignore"):
                 gap = self._points[flat_left[part]] - self._points[flat_right[part]]
                 values[part] = np.einsum("ij,ij->i", gap, gap)
@@ -162,7 +162,7 @@ class GaussianSimilarity(Similarity):
         return np.exp(block, out=block)
 
     def _error(self, A: Floats, squares: Floats) -> float:
-        """Largest error of an exponent by |x|² + |y|² - 2 xy: what cancels in it, and what centering has rounded."""
+        """Largest error of an exponent by |x|² + |y|² - 2 xy: from cancellation, and from rounding in the centering."""
         with np.errstate(over="ignore", invalid="ignore"):
             square = squares.max() + self._squares.max()
             largest = max(np.abs(A).max(), np.abs(self._origin).max())
@@ -192,7 +192,7 @@ def gaussian(
     metric : {"euclidean", "cosine"}
         Whether rows are compared as they are or, for "cosine", by their directions: ``|x - y|^2 = 2 (1 - cos)``.
     random_state : int, RandomState, Generator or None
-        Draws those pairs.
+        Seed for drawing those pairs.
 
     Examples
     --------

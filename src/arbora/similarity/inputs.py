@@ -1,4 +1,4 @@
-"""What counts as a similarity where one is asked for."""
+"""What counts as a similarity where one is expected."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class KnnSimilarity(GraphSimilarity):
         X : array-like or sparse matrix of shape (m, n_features)
             New points; for ``metric="precomputed"`` their distances to the points of the graph, (m, n_points).
         n_neighbors : int, optional
-            Neighbors to find; by default as many as for the graph. Of equal points one counts.
+            Neighbors to find; by default as many as for the graph. Equal points count as one.
         n_jobs : int, optional
             Threads; None means all cores.
 
@@ -97,7 +97,7 @@ class KnnSimilarity(GraphSimilarity):
         """How much farther away a point's farthest neighbor is than those of its neighbors are from them.
 
         About 1 amid others and more for an outlier, however dense its surroundings are (Breunig et al. 2000 compare
-        densities so). Without X, of the points themselves.
+        densities this way). Without X, of the points themselves.
         """
         model, csr = self.model, self.csr
         if X is None:
@@ -196,7 +196,7 @@ def knn_of(
     progress: ProgressCallback = silent,
     overwrite: bool = False,
 ) -> KnnSimilarity:
-    """`knn`, which may use the memory of X for its own rows where the caller needs X no more."""
+    """`knn`, which may use the memory of X for its own rows if the caller no longer needs X."""
     check_choice(metric, "metric", METRICS)
     check_choice(weights, "weights", WEIGHTS)
     wanted = check_whole(n_neighbors, "n_neighbors")

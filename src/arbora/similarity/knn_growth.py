@@ -48,7 +48,7 @@ def grown_knn(
     index, known = similarity.model.index, similarity.vectors()
     if known is None:
         raise TypeError(
-            'A neighbor graph of distances (metric="precomputed") cannot grow: its distances are gone. Fit again.'
+            'A neighbor graph of distances (metric="precomputed") cannot grow: its distances were not kept. Fit again.'
         )
     if not isinstance(index, (NeighborIndex, SparseIndex)):
         raise TypeError(f"A neighbor graph found by {type(index).__name__} cannot grow. Fit again.")

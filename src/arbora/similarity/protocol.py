@@ -1,8 +1,8 @@
 """What every similarity offers. Metrics, searches, estimators and checkpoints ask for nothing more.
 
 The base class computes everything from `pairs` alone. A similarity that knows a quicker way overrides it, and one
-that has a form which compiled loops can read (`csr`, `matrix` or `features`) says so by having it: nobody needs to ask
-what kind a similarity is.
+that has a form which compiled loops can read (`csr`, `matrix` or `features`) says so by having it: there is no need
+to ask what kind a similarity is.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _N_NEAREST, _N_SAMPLED = 10, 2000
 
 
 class Similarity(ABC):
-    """How alike n points are: symmetric, larger means more alike, the same each time it is asked.
+    """How alike n points are: symmetric, larger means more alike, the same at every call.
 
-    A similarity of your own is a subclass with `n_points` and `pairs`; everything else follows from them in O(n²)
+    Your own similarity is a subclass with `n_points` and `pairs`; everything else follows from them in O(n²)
     time and O(n) memory, and may be overridden where there is a quicker way. What a point's similarity with itself
     is does not matter: only `self_loops` count, which are 0 unless overridden.
 
@@ -47,7 +47,7 @@ class Similarity(ABC):
     matrix : ndarray of shape (n_points, n_points), or None
         All similarities, where they are held in memory. The diagonal means nothing.
     engine : Engine or None
-        Where its parts are worked on, where they are spread over machines.
+        Where its parts are processed, if they are spread over machines.
     features : ndarray of shape (n_points, n_features), or None
         Vectors whose inner products are the similarities, where there are such; `features_of` makes those of
         new points.
@@ -221,9 +221,9 @@ class Similarity(ABC):
         return check_similarity_rows(X, self.n_points)
 
     def remoteness(self, X: Any = None, *, n_jobs: int | None = None) -> Floats:
-        """How far each new point is from its nearest points: a number that only comparisons give a meaning.
+        """How far each new point is from its nearest points: a number that is meaningful only in comparisons.
 
-        Without X, the same of the points themselves, or of a sample of them where they are many. Here it is minus
+        Without X, the same for the points themselves, or for a sample of them where there are many. Here it is minus
         the mean similarity to the ten nearest points; kinds that know distances compare these.
         """
         count = max(1, min(_N_NEAREST, self.n_points - 1))

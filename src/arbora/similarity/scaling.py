@@ -1,4 +1,4 @@
-"""Columns brought to one scale before vectors are compared, and what suits a table without being told.
+"""Columns brought to one scale before vectors are compared, and the choice of a scale that suits a table.
 
 Vectors of one unit (embeddings, pixels, spectra, principal components) are compared as they are. A table whose
 columns have unlike units is dominated by the one with the largest numbers; it is standardized. Columns with heavy
@@ -26,11 +26,11 @@ _FEW_COLUMNS = 3
 # Their units are unlike where the largest variance is this many times the next one.
 _UNLIKE_TIMES = 1000.0
 # Vectors around the origin have a direction only by where the mean happens to lie. In up to this many columns distances
-# then tell more: generated mixtures of 4 to 12 columns were 0 to 0.1 purer by them, of 20 and more not.
+# then say more: trees of generated mixtures of 4 to 12 columns were 0 to 0.1 purer by them, of 20 and more not.
 _MOST_AROUND_ORIGIN, _AROUND_ORIGIN = 12, 0.3
 # A table with more columns than this is taken for embeddings, pixels or counts of one unit.
 _MOST_TABLE_COLUMNS = 200
-# Columns of unlike units: so few of them carry the variance that they are less than this share of all.
+# Columns of unlike units: those that carry the variance are less than this share of all columns.
 _UNLIKE = 0.25
 # Heavy tails: the median over the columns of the fourth standardized moment (3 for a normal distribution).
 _HEAVY = 12.0
@@ -53,7 +53,7 @@ class Choice(NamedTuple):
 class Scaling(NamedTuple):
     """A scaling of columns that can be applied to new rows.
 
-    `center` and `spread` are per column; `quantiles` (float64[n_quantiles, d]) is there for ranks only. Columns that
+    `center` and `spread` are per column; `quantiles` (float64[n_quantiles, d]) exists for ranks only. Columns that
     do not vary become 0.
     """
 
@@ -63,7 +63,7 @@ class Scaling(NamedTuple):
     quantiles: Floats | None = None
 
     def apply(self, rows: AnyFloats, *, overwrite: bool = False) -> AnyFloats:
-        """Scaled rows, in the precision they came in; in their own place where they may be overwritten."""
+        """Scaled rows, in their original precision; in place where they may be overwritten."""
         scaled = rows if overwrite else np.empty(rows.shape, rows.dtype)
         # piece by piece: no copy of all rows in double precision
         step = max(1, _VALUES_AT_ONCE // max(1, rows.shape[1]))
@@ -149,7 +149,7 @@ def _fitted_columns(kind: str, values: Floats) -> tuple[Floats, Floats, Floats]:
         safe, unit = in_safe_units(values)
         return np.nanmean(safe, axis=0) * unit, np.nanstd(safe, axis=0) * unit, quantiles
     low, center, high = np.nanpercentile(values, [25, 50, 75], axis=0)
-    # a column more than half of which is one number has no quartiles apart
+    # in a column of which more than half is one number, the quartiles coincide
     return center, np.where(high > low, high - low, _deviations(values)), quantiles
 
 
@@ -162,7 +162,7 @@ def _deviations(values: Floats) -> Floats:
 def column_blocks(shape: tuple[int, ...]) -> list[slice]:
     """Columns to work on at once, so that a copy of them in double precision stays small.
 
-    Never one column by itself, unless there is but one: NumPy sums a single column in another order than several.
+    Never one column by itself, unless there is only one: NumPy sums a single column in another order than several.
     """
     n_rows, n_columns = shape
     n_blocks = min(-(-n_rows * n_columns // _VALUES_AT_ONCE), n_columns // 2)
@@ -196,7 +196,7 @@ def _are_components(values: Floats) -> bool:
 
 
 def _is_around_origin(values: Floats) -> bool:
-    """Whether the mean is close to the origin by the measure of the spread."""
+    """Whether the mean is close to the origin relative to the spread."""
     return bool((values.mean(axis=0) ** 2).sum() < _AROUND_ORIGIN * values.var(axis=0).sum())
 
 

@@ -103,7 +103,7 @@ class ShardedGraph(GraphSimilarity):
         # both directions of 8-byte weights and column numbers, and as much again while they are sorted
         refuse_if_too_large(
             80 * self.n_pieces,
-            f"The {self.n_pieces:,} edges, of which this needs all at once on one machine,",
+            f"The {self.n_pieces:,} edges, all of which this needs at once on one machine,",
             "arbora.cluster, arbora.refine, metrics and arbora.FPH(batch_size=...) take the graph as it is.",
         )
         return shards.adjacency_of(self._gather(self.parts), self._n_points)

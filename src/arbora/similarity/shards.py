@@ -42,7 +42,7 @@ class Edges(NamedTuple):
 
 
 class ShardFacts(NamedTuple):
-    """What must be known of all edges before anything else."""
+    """What must be known about all edges before anything else."""
 
     n_edges: int
     n_points: int
@@ -224,7 +224,7 @@ def mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def bucket_of(keys: NDArray[np.uint64], n_buckets: int) -> Ints:
-    """Which of so many buckets pairs belong to."""
+    """Which of `n_buckets` buckets pairs belong to."""
     return ((mixed(keys) >> np.uint64(40)) % np.uint64(n_buckets)).astype(np.int64)
 
 

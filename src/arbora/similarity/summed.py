@@ -124,7 +124,7 @@ class DistributedGraph(Similarity):
         return self._held("Single similarities").pairs(i, j)
 
     def _held(self, what: str) -> ShardedGraph:
-        """The graph in shards, or an error that says what cannot be had without it."""
+        """The graph in shards, or an error that says what is impossible without it."""
         shards = self.in_shards()
         if shards is None:
             raise TooLargeError(_words(what))
@@ -161,6 +161,6 @@ class DistributedGraph(Similarity):
 
 def _words(what: str) -> str:
     return (
-        f"{what} cannot be had of a graph that was built on a Dask cluster and saved or sent without it: its edges "
+        f"{what} is not available for a graph that was built on a Dask cluster and saved or sent without it: its edges "
         "were never on one machine. Fit again, or where the rows fit into memory pass them as an array."
     )
