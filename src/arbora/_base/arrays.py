@@ -6,7 +6,7 @@ Nothing is guessed: a column of text, a masked entry, an imaginary part or a mis
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,15 +228,37 @@ def _two_dimensional(array: NDArray[Any], argument: str) -> NDArray[Any]:
 
 
 def frame_columns(data: Any) -> dict[str, Any] | None:
-    """Columns of a frame of pandas, polars or Arrow by name; None for anything else."""
+    """Columns of a frame of pandas, polars or Arrow by name, repeated names made distinct; None for anything else."""
     package = type(data).__module__.split(".")[0]
     if package == "pandas" and hasattr(data, "columns"):
-        return {str(name): data.iloc[:, k] for k, name in enumerate(data.columns)}
+        names = distinct_names(data.columns)
+        return {name: data.iloc[:, k] for k, name in enumerate(names)}
     if package == "polars" and hasattr(data, "get_columns"):
         return {column.name: column for column in data.get_columns()}
     if package == "pyarrow" and hasattr(data, "column_names"):
-        return dict(zip(data.column_names, data.columns))
+        return dict(zip(distinct_names(data.column_names), data.columns))
     return None
+
+
+def distinct_names(names: Iterable[Any]) -> list[str]:
+    """Names as text, in order; one that returns gets a number, so that no column takes another's place.
+
+    Examples
+    --------
+    >>> from arbora._base.arrays import distinct_names
+    >>> distinct_names(["a", "b", "a", "a.1"])
+    ['a', 'b', 'a.2', 'a.1']
+    """
+    given = [str(name) for name in names]
+    as_given, taken, found = set(given), set[str](), []
+    for name in given:
+        distinct, number = name, 0
+        while distinct in taken or (number and distinct in as_given):
+            number += 1
+            distinct = f"{name}.{number}"
+        taken.add(distinct)
+        found.append(distinct)
+    return found
 
 
 def _frame(data: Any, argument: str) -> Matrix | None:

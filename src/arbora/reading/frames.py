@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from arbora._base.arrays import frame_columns, row_names
+from arbora._base.arrays import distinct_names, frame_columns, row_names
 from arbora._base.optional import require
 from arbora.errors import FormatError
 from arbora.reading.arrays import first_line
@@ -104,8 +104,10 @@ def _json_table(data: Any, name: str) -> Table | Mapping[str, Any]:
         and isinstance(data.get("columns"), list)
     ):
         # pandas' orient="split" and "table"
-        names = [str(one) for one in data["columns"]]
+        names = distinct_names(data["columns"])
         rows = data["data"]
+        if any(not isinstance(row, list) or len(row) != len(names) for row in rows):
+            raise FormatError(f"{name} must hold {len(names)} values per row, one for each of its columns.")
         columns = {column: [row[k] for row in rows] for k, column in enumerate(names)}
         return columns_of(columns), _words(data.get("index"))
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
@@ -155,7 +157,8 @@ def read_excel(contents: Contents, options: ReadOptions) -> Table:
     has_header = is_header(texts[0], texts[1:], contents.name) if options.header is None else options.header
     names = texts[0] if has_header else [f"column {k + 1}" for k in range(width)]
     body = rows[1:] if has_header else rows
-    columns = {name or f"column {k + 1}": [row[k] for row in body] for k, name in enumerate(names)}
+    distinct = distinct_names(name or f"column {k + 1}" for k, name in enumerate(names))
+    columns = {name: [row[k] for row in body] for k, name in enumerate(distinct)}
     table = columns_of(columns)
     if has_header and names[0] == "" and width > 1:
         return {k: c for k, c in table.items() if k != "column 1"}, table["column 1"].words()

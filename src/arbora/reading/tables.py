@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import distinct_names
 from arbora.errors import FormatError
 from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, of_text
 from arbora.reading.text import Layout, records
@@ -41,13 +42,9 @@ def read_columns(
 def column_names(layout: Layout) -> list[str]:
     """Names of the columns, made distinct; without a header, 'column 1' and so on."""
     names = layout.header or [f"column {k + 1}" for k in range(layout.n_columns)]
-    seen: dict[str, int] = {}
-    distinct = []
-    for place, name in enumerate(names):
-        name = name or ("" if place == 0 else f"column {place + 1}")
-        seen[name] = seen.get(name, 0) + 1
-        distinct.append(name if seen[name] == 1 else f"{name}.{seen[name] - 1}")
-    return distinct
+    return distinct_names(
+        name or ("" if place == 0 else f"column {place + 1}") for place, name in enumerate(names)
+    )
 
 
 def _sampled(layout: Layout) -> list[tuple[str, ...]]:
