@@ -17,21 +17,27 @@ from arbora.linkages import linkage
 from arbora.similarity import Similarity, knn
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import max_to_root
-from arbora.tree.surgery import is_above, with_top
+from arbora.tree.surgery import is_above, labels_by_position, with_top
 
-# components whose means are joined by average linkage; more by their own neighbor graph
+# components whose means are joined by average linkage; more are joined by their own neighbor graph
 LINKED_UP_TO = 10_000
 
 
-def join_components(tree: Tree, similarity: Similarity) -> tuple[Tree, int | None]:
+def join_components(
+    tree: Tree, similarity: Similarity, cross: Floats | None = None
+) -> tuple[Tree, int | None]:
     """The tree with the components of its neighbor graph joined by the distances of their means; how many there are.
 
     Unchanged where the similarity has no vectors, or a component is not one subtree: its place was worth something.
-    No cost changes. Where all pairs are compared there are no components to count.
+    No cost changes. Where all pairs are compared there are no components to count. `cross` is
+    ``similarity.cross(tree)`` where that is known already.
     """
     if similarity.csr is None:
         return tree, None
-    n_components, label = connected_components(similarity.csr, directed=False)
+    label = None if cross is None else components_seen(tree, cross)
+    if label is None:
+        label = connected_components(similarity.csr, directed=False)[1]
+    n_components = int(label.max()) + 1
     if n_components < 3:
         return tree, n_components
     nodes = component_nodes(tree, label)
@@ -41,6 +47,25 @@ def join_components(tree: Tree, similarity: Similarity) -> tuple[Tree, int | Non
     first = tree.leaf_order[tree.leaf_start[nodes]]
     means = _means(vectors, label, n_components)[label[first]]
     return joined_by_means(tree, nodes, means), n_components
+
+
+def components_seen(tree: Tree, cross: Floats) -> Ints | None:
+    """The component of each leaf, where the tree shows them: similarity meets everywhere but above the components.
+
+    Of two sides that are connected and have some similarity in common all is connected. None where that does not settle
+    it: something meets above a join at which nothing does.
+    """
+    if not tree.is_binary or (cross < 0).any():
+        return None
+    nothing_meets = np.zeros(tree.n_nodes, dtype=np.int64)
+    nothing_meets[tree.n_leaves :] = cross == 0
+    is_apart = max_to_root(tree.parent, nothing_meets) > 0
+    if (is_apart[tree.n_leaves :] & (cross > 0)).any():
+        return None
+    tops = np.flatnonzero(~is_apart & (is_apart[tree.parent] | (tree.parent < 0)))
+    label = np.empty(tree.n_leaves, dtype=np.int64)
+    label[tree.leaf_order] = labels_by_position(tree, tops)
+    return label
 
 
 def joined_by_means(tree: Tree, nodes: Ints, means: Floats) -> Tree:

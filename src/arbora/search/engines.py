@@ -103,11 +103,11 @@ class GraphEngine:
         self.total = graph.total if total is None else total
         self._arrays = gather_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total), 0.0)
 
-    def state(self, tree: Tree, n_internal: int | None = None) -> State:
-        """Changeable arrays of a tree."""
+    def state(self, tree: Tree, n_internal: int | None = None, cross: np.ndarray | None = None) -> State:
+        """Changeable arrays of a tree; `cross` is ``graph.cross(tree)`` where that is known already."""
         return make_state(
             tree,
-            self.graph.cross(tree),
+            self.graph.cross(tree) if cross is None else cross,
             self.leaf_size,
             self._code,
             self_loops=self.graph.self_loops,
@@ -190,12 +190,14 @@ class GraphEngine:
         sizes = np.bincount(labels, weights=self.leaf_size, minlength=n_groups)
         return GraphEngine(graph, self.objective, sizes, self.total, is_lone)
 
-    def improve(self, tree: Tree, run: Run, moves: Moves | None = None) -> Tree:
-        """Move subtrees as `moves` says; by default until no single move helps."""
+    def improve(
+        self, tree: Tree, run: Run, moves: Moves | None = None, cross: np.ndarray | None = None
+    ) -> Tree:
+        """Move subtrees as `moves` says; by default until no single move helps. `cross` is the tree's, where known."""
         if tree.n_leaves < 3:
             return tree
         moves = moves or Moves()
-        state = self.state(tree, moves.n_internal)
+        state = self.state(tree, moves.n_internal, cross)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         can_stop_early, drifts = self.is_plain, self._drifts
         graph = self._arrays._replace(price=moves.price)

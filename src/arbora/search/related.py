@@ -11,7 +11,6 @@ until no such join is left, which takes about as long as there is something to r
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from arbora._base.types import Bools, Floats, Ints
 from arbora.search.engines import GraphEngine
@@ -19,29 +18,31 @@ from arbora.search.moves import Moves
 from arbora.search.run import Run
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
-from arbora.tree.pass_kernels import sum_to_root
+from arbora.tree.pass_kernels import max_to_root
 
-# each round repairs most of what is left; those that remain after so many hardly gain by rounding
+# each round repairs most of what is left; after this many, what remains differs by little more than rounding
 MAX_ROUNDS = 50
 
 
 def join_related(engine: GraphEngine, tree: Tree, run: Run) -> Tree:
     """The tree, its joins of unrelated points repaired; it never costs more."""
     for _ in range(MAX_ROUNDS):
-        sides = unrelated_sides(tree, engine.graph)
+        cross = engine.graph.cross(tree)
+        sides = unrelated_sides(tree, engine.graph, cross)
         if len(sides) == 0 or run.is_over:
             break
-        repaired = engine.improve(tree, run, Moves(around=sides, spreads=False, max_sweeps=1))
+        moves = Moves(around=sides, spreads=False, max_sweeps=1)
+        repaired = engine.improve(tree, run, moves, cross)
         if np.array_equal(repaired.parent, tree.parent):
             break
         tree = repaired
     return tree
 
 
-def unrelated_sides(tree: Tree, graph: GraphSimilarity) -> Ints:
+def unrelated_sides(tree: Tree, graph: GraphSimilarity, cross: Floats | None = None) -> Ints:
     """Children, but for the largest, of the nodes where no edge meets though some edge leaves them."""
     is_unrelated = np.zeros(tree.n_nodes, dtype=bool)
-    is_unrelated[tree.n_leaves :] = unrelated_joins(tree, graph)
+    is_unrelated[tree.n_leaves :] = unrelated_joins(tree, graph, cross)
     sides = np.flatnonzero((tree.parent >= 0) & is_unrelated[tree.parent])
     by_size = sides[np.argsort(tree.sizes[sides], kind="stable")]
     # of each parent the last, which is the largest, stays
@@ -49,22 +50,33 @@ def unrelated_sides(tree: Tree, graph: GraphSimilarity) -> Ints:
     return np.delete(by_size, len(by_size) - 1 - last)
 
 
-def unrelated_joins(tree: Tree, graph: GraphSimilarity) -> Bools:
+def unrelated_joins(tree: Tree, graph: GraphSimilarity, cross: Floats | None = None) -> Bools:
     """Which internal nodes join what no edge relates, though some edge leads from there to elsewhere.
 
-    Edges that leave are counted, not weighed: counts are exact.
+    `cross` is ``graph.cross(tree)`` where that is known already.
     """
     without_loops = graph.without_self_loops()
+    if cross is None or without_loops is not graph:
+        cross = without_loops.cross(tree)
     # a sum of weights that are not negative is 0 just where all of them are
-    is_unrelated: Bools = without_loops.cross(tree) == 0
+    is_unrelated: Bools = cross == 0
     if not is_unrelated.any():
         return is_unrelated
-    csr = graph.csr
-    has_weight = (csr.data > 0).astype(csr.data.dtype)
-    counts = GraphSimilarity(sp.csr_array((has_weight, csr.indices, csr.indptr), shape=csr.shape))
-    meeting = np.zeros(tree.n_nodes)
-    meeting[tree.n_leaves :] = counts.cross(tree)
-    ends = np.zeros(tree.n_nodes)
-    ends[: tree.n_leaves] = counts.degrees
-    leaving: Floats = sum_to_root(tree.parent, ends) - 2 * sum_to_root(tree.parent, meeting)
-    return is_unrelated & (leaving[tree.n_leaves :] > 0.5)
+    return is_unrelated & _are_left(tree, graph)
+
+
+def _are_left(tree: Tree, graph: GraphSimilarity) -> Bools:
+    """Which internal nodes have an edge from inside to outside: to a leaf before their first or after their last."""
+    csr, place = graph.csr, tree.leaf_start[: tree.n_leaves].astype(np.int32)
+    rows = np.flatnonzero(np.diff(csr.indptr))
+    far, is_weightless = place[csr.indices], csr.data <= 0
+    if is_weightless.any():
+        far[is_weightless] = np.repeat(place, np.diff(csr.indptr))[is_weightless]
+    earliest, latest = (np.full(tree.n_nodes, -tree.n_leaves, dtype=np.int64) for _ in range(2))
+    earliest[rows] = -np.minimum.reduceat(far, csr.indptr[rows]) if len(rows) else 0
+    latest[rows] = np.maximum.reduceat(far, csr.indptr[rows]) if len(rows) else 0
+    first = tree.leaf_start
+    leaves_before = -max_to_root(tree.parent, earliest) < first
+    leaves_after = max_to_root(tree.parent, latest) >= first + tree.sizes
+    are_left: Bools = (leaves_before | leaves_after)[tree.n_leaves :]
+    return are_left
