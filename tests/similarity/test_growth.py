@@ -198,3 +198,10 @@ def test_names_are_joined_and_numbers_stand_in():
 def test_what_does_not_fit_is_refused(similarity, new, problem, message):
     with pytest.raises(problem, match=message):
         grown(similarity, new)
+
+
+def test_rows_that_become_equal_in_the_unit_of_the_search_grow_all_the_same():
+    X = np.random.default_rng(0).normal(size=(12, 4)) * 10.0 ** np.linspace(-300, 280, 12)[:, None]
+    similarity = grown(ab.similarity.knn(X, 4, "euclidean", random_state=0), np.ones((2, 4)))
+    assert similarity.n_points == 14
+    assert np.isfinite(similarity.csr.data).all()

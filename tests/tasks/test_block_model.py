@@ -89,3 +89,10 @@ def test_pairs_of_blocks_without_edges_score_zero():
     similarity = ab.similarity.graph(sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))))
     blocks = np.repeat([0, 1], 3)
     assert block_model_scores(blocks, similarity, [(0, 5)]).tolist() == [0.0]
+
+
+def test_a_graph_without_edges_is_one_block_in_which_no_edge_is_expected():
+    empty = ab.similarity.graph(sp.csr_array((3, 3)))
+    blocks = fit_block_model(empty, random_state=0)
+    assert blocks.tolist() == [0, 0, 0]
+    assert block_model_scores(blocks, empty, [(0, 1), (1, 2)]).tolist() == [0, 0]

@@ -69,6 +69,8 @@ def grown_knn(
         n_different = len(similarity.model.groups.first)
         # one scale of all weights would change them all; with so few points all were neighbors
         is_local = similarity.weights != "heat" and k == similarity.n_neighbors < n_different - 1
+        # in the index's unit, rows of very different scales may be equal that were not
+        is_local = is_local and np.array_equal(groups.group[: known.shape[0]], similarity.model.groups.group)
         unseen = rows[groups.first[n_different:]]
         if is_local and can_take(index, unseen, most_exact=_neighbors.EXACT_UP_TO):
             theirs = placed[groups.first[n_different:] - known.shape[0]]

@@ -37,6 +37,8 @@ def fit_block_model(
 
     rng = numpy_generator(random_state)
     csr = similarity.csr
+    if csr.nnz == 0:
+        return np.zeros(csr.shape[0], dtype=np.int64)
     start = Louvain(random_state=int(rng.integers(2**31))).fit_predict(csr_matrix(csr)).astype(np.int64)
     best, best_score = start, -np.inf
     for n_parts in (1, 2, 3, 4, 6, 8):
