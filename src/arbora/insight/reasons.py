@@ -199,7 +199,7 @@ def _columns(X: Any, feature_names: Sequence[str] | None, n_leaves: int) -> tupl
 
 def _chosen_nodes(tree: Tree, node: int | str | None, n_clusters: int | None) -> list[int]:
     if node is not None and n_clusters is not None:
-        raise ValueError("Give node or n_clusters, not both.")
+        raise ValueError("Pass node or n_clusters, not both.")
     if node is not None:
         return [tree.find(node) if isinstance(node, str) else tree.checked_node(node)]
     if n_clusters is not None:
@@ -219,7 +219,7 @@ def _tell_apart(values: Any, names: list[str], inside: Ints, outside: Ints, most
     unit = _units(values)
     mean_in, var_in = _moments(values, inside, unit)
     mean_out, var_out = _moments(values, outside, unit)
-    effect = _effect_sizes(mean_in - mean_out, var_in, var_out, len(inside), len(outside))
+    effect = effect_sizes(mean_in - mean_out, var_in, var_out, len(inside), len(outside))
     p_value = _adjusted_p_values(mean_in, var_in, len(inside), mean_out, var_out, len(outside))
     order = np.argsort(-np.abs(effect), kind="stable")[:most]
     return [
@@ -255,7 +255,7 @@ def _moments(values: Any, rows: Ints, unit: Floats) -> tuple[Floats, Floats]:
     return mean, part.var(axis=0)
 
 
-def _effect_sizes(difference: Floats, var_in: Floats, var_out: Floats, n_in: int, n_out: int) -> Floats:
+def effect_sizes(difference: Floats, var_in: Floats, var_out: Floats, n_in: int, n_out: int) -> Floats:
     """Difference of means in pooled standard deviations (Cohen's d); columns that do not vary have none."""
     pooled = np.sqrt((n_in * var_in + n_out * var_out) / max(n_in + n_out, 1))
     # a feature that separates perfectly has no deviation left: the largest effect there is
@@ -294,7 +294,7 @@ def _column(values: Any, rows: Ints, column: int) -> Floats:
 
 
 def _rule(name: str, inside: Floats, outside: Floats) -> str:
-    """The threshold that best tells inside from outside (largest difference of the shares below it)."""
+    """The threshold that best separates inside from outside (largest difference of the shares below it)."""
     cuts = np.unique(np.concatenate([inside, outside]))
     middles = cuts[:-1] / 2 + cuts[1:] / 2
     if len(middles) == 0:
