@@ -37,9 +37,9 @@ MEANINGS = {
 # Arguments of `arbora.read` that are options here; its errors name them as Python does.
 _READ_ARGUMENTS = (
     "features", "drop", "label_column", "name_column", "text_column", "embedding_column", "metadata", "scale", "kind",
-    "directed", "use", "format", "decimal", "delimiter", "header",
+    "directed", "use", "genes", "format", "decimal", "delimiter", "header",
 )  # fmt: skip
-# What only writing meets: no room, too large for the disk or the user's share of it, mounted read-only.
+# Errors that only writing can cause: no room, too large for the disk or the user's quota, mounted read-only.
 _WRITING = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 _ARGUMENT = re.compile(rf"\b({'|'.join(_READ_ARGUMENTS)})=(\s|\)|$)?")
 
@@ -53,7 +53,7 @@ class CommandError(Exception):
 
 
 class WrongOption(CommandError):
-    """An option has a value it cannot have, or options exclude each other."""
+    """An option has an invalid value, or options exclude each other."""
 
     def __init__(self, message: str) -> None:
         super().__init__(USAGE, message)
@@ -91,7 +91,7 @@ def one_line_errors(debug: bool, as_json: bool = False) -> Iterator[None]:
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except BrokenPipeError:
-        # the reader has gone away: there is nobody to report to
+        # the reader has gone away: nobody is left to report to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(OK) from None
     except KeyboardInterrupt:
@@ -123,7 +123,7 @@ def code_of(error: BaseException) -> int:
 
 
 def printable(text: str) -> str:
-    """Text that no terminal obeys and every encoding can show: control characters and broken letters replaced."""
+    """Text that is safe on any terminal and in any encoding: control characters and broken letters replaced."""
     clean = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
     return clean.encode("utf-8", "replace").decode("utf-8")
 

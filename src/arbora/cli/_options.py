@@ -40,7 +40,7 @@ Format = Annotated[
     str,
     typer.Option(
         "--format",
-        help=f"Format of the file, where it does not show: {', '.join(FORMATS)}.",
+        help=f"Format of the file, if it cannot be detected: {', '.join(FORMATS)}.",
         autocompletion=lambda: list(FORMATS),
         rich_help_panel=READING,
     ),
@@ -74,7 +74,7 @@ TextColumn = Annotated[
 EmbeddingColumn = Annotated[
     str | None,
     typer.Option(
-        "--embedding-column", help="Column of vectors, where there are several.", rich_help_panel=READING
+        "--embedding-column", help="Column of vectors, if there are several.", rich_help_panel=READING
     ),
 ]
 Metadata = Annotated[
@@ -90,7 +90,7 @@ Scale = Annotated[
     str,
     typer.Option(
         "--scale",
-        help="auto (what suits the columns), standard (mean and deviation), robust (median and quartiles), "
+        help="auto (whatever suits the columns), standard (mean and deviation), robust (median and quartiles), "
         "rank or none.",
         rich_help_panel=READING,
     ),
@@ -107,7 +107,7 @@ Directed = Annotated[
     str | None,
     typer.Option(
         "--directed",
-        help="What the two directions of an edge become: sum, max or mean.",
+        help="How to combine the two directions of an edge: sum, max or mean.",
         rich_help_panel=READING,
     ),
 ]
@@ -119,9 +119,19 @@ Use = Annotated[
         rich_help_panel=READING,
     ),
 ]
+Genes = Annotated[
+    str | None,
+    typer.Option(
+        "--genes",
+        help="Genes of an h5ad to color by, as in 'CD3D,HLA-*'; by default those most telling of the largest splits.",
+        rich_help_panel=READING,
+    ),
+]
 Delimiter = Annotated[
     str | None,
-    typer.Option("--delimiter", help="Of a text table, where it does not show.", rich_help_panel=READING),
+    typer.Option(
+        "--delimiter", help="Delimiter of a text table, if it cannot be detected.", rich_help_panel=READING
+    ),
 ]
 Decimal = Annotated[
     str | None,
@@ -132,7 +142,7 @@ Header = Annotated[
     typer.Option(
         "--header/--no-header",
         metavar="",
-        help="Whether a text table has a header, where it does not show.",
+        help="Whether a text table has a header, if it cannot be detected.",
         rich_help_panel=READING,
     ),
 ]
@@ -140,14 +150,14 @@ Seed = Annotated[
     str,
     typer.Option(
         "--seed",
-        help="Whole number; the same command gives the same tree. 'random' for another each time.",
+        help="Whole number; the same command gives the same tree. 'random' gives another one each time.",
         rich_help_panel=RUNNING,
     ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", min=1, help="Number of threads at most; by default all cores.", rich_help_panel=RUNNING
+        "--threads", min=1, help="Largest number of threads; by default all cores.", rich_help_panel=RUNNING
     ),
 ]
 Quiet = Annotated[
@@ -199,7 +209,7 @@ CheckpointFolder = Annotated[
 
 @dataclass(frozen=True)
 class Reading:
-    """How data is read, as said on the command line."""
+    """How data is read, as given on the command line."""
 
     features: str | None
     drop: str | None
@@ -212,6 +222,7 @@ class Reading:
     kind: str | None
     directed: str | None
     use: str | None
+    genes: str | None
     format: str
     delimiter: str | None
     decimal: str | None
@@ -220,7 +231,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class ReadingTree:
-    """How a tree is read, as said on the command line."""
+    """How a tree is read, as given on the command line."""
 
     format: str = "auto"
     delimiter: str | None = None
@@ -247,6 +258,7 @@ def reading(
     kind: Kind = None,
     directed: Directed = None,
     use: Use = None,
+    genes: Genes = None,
     format: Format = "auto",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -255,7 +267,7 @@ def reading(
     """How data is read, and which columns have which role."""
     return Reading(
         features, drop, label_column, name_column, text_column, embedding_column, metadata, scale, kind, directed, use,
-        format, delimiter, decimal, header,
+        genes, format, delimiter, decimal, header,
     )  # fmt: skip
 
 

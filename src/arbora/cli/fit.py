@@ -62,7 +62,7 @@ class Outputs:
         return self.out is not None and self.out.suffix.lower() == ".h5ad"
 
     def check(self) -> None:
-        """Find out before the fit what could not be written after it."""
+        """Check before the fit what could not be written after it."""
         check_writable(self.out, self.html, self.report, self.picture, self.model)
         if self.picture is not None:
             check_picture(self.picture)
@@ -75,7 +75,7 @@ class Outputs:
 
 @dataclass
 class Fitted:
-    """A tree with what is known about its making."""
+    """A tree with what is known about how it was made."""
 
     tree: Tree
     cost: dict[str, Any]
@@ -130,9 +130,9 @@ def _check_options(task: FitTask, outputs: Outputs) -> None:
             "If they are, add --logits; to cluster the rows, use another method."
         )
     if task.logits and task.method != "l2h":
-        raise WrongOption("--logits belongs to --method l2h.")
+        raise WrongOption("--logits can only be used with --method l2h.")
     if task.method == "l2h" and task.refine:
-        raise WrongOption("--refine does not go with --method l2h; use --set refine=true.")
+        raise WrongOption("--refine cannot be combined with --method l2h; use --set refine=true.")
     if outputs.model is not None and (task.method != "auto" or task.refine):
         raise WrongOption("--model needs --method auto without --refine.")
 
@@ -140,7 +140,7 @@ def _check_options(task: FitTask, outputs: Outputs) -> None:
 def _read(task: FitTask, reading: Reading, console: Console) -> tuple[Dataset, Comparing]:
     """The data, scaled where the method does not do so itself, and how trees over it are measured."""
     is_scaled = reading.scale not in ("auto", "none") and not scales_itself(task.method)
-    # what a method does not scale itself is read as it is, with a word about columns that rule
+    # what a method does not scale itself is read as it is, with a warning about columns that dominate
     unscaled = replace(reading, scale="auto" if scales_itself(task.method) else "none")
     data = read_dataset(task.source, reading if is_scaled else unscaled, console)
     comparing = Comparing.of_scaled(task.metric) if is_scaled else Comparing.asked(task.metric, reading.scale)
@@ -223,7 +223,7 @@ def _refined(run: Run, fitted: Fitted) -> Fitted:
 
 
 def _scores(run: Run, tree: Tree) -> dict[str, float]:
-    """Agreement with the classes; classes that cannot be scored do not cost a finished tree."""
+    """Agreement with the classes; a finished tree is not lost if they cannot be scored."""
     try:
         return class_scores(tree, run.data, is_over_columns=run.method == "l2h")
     except ValueError as error:
@@ -267,11 +267,14 @@ def _write(fitted: Fitted, run: Run, outputs: Outputs) -> None:
             outputs.html,
             run.console,
             title=f"{Path(data.source).name}: {tree.n_leaves:,} leaves",
-            **page_content(tree, data),
+            **page_content(tree, data, run.console),
         )
     if outputs.picture is not None:
         classes = classes_of(data) if data.n_points == tree.n_leaves else None
-        write_bytes(outputs.picture, picture_bytes(tree, outputs.picture, classes=classes))
+        write_bytes(
+            outputs.picture,
+            picture_bytes(tree, outputs.picture, classes=classes, category_colors=data.category_colors),
+        )
     if outputs.model is not None:
         fitted.model.save(outputs.model)
     if outputs.writes_cells:

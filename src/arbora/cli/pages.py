@@ -15,6 +15,8 @@ from arbora.tree import Tree
 
 # Columns up to which exemplars and a scatter plot are computed in the page.
 _MOST_FEATURES = 2048
+# Genes that a page offers to color by, where the user names none.
+_GENES_IN_PAGE = 12
 # Groups that stand for the leaves in the page of a tree too large for one file.
 GROUPS_IN_PAGE = 2000
 
@@ -32,12 +34,19 @@ def tree_facts(tree: Tree) -> dict[str, Any]:
     }
 
 
-def page_content(tree: Tree, data: Dataset | None) -> dict[str, Any]:
-    """What the explorer can show of the data: columns, names, texts, and (for vectors) exemplars and scatter."""
+def page_content(tree: Tree, data: Dataset | None, console: Console) -> dict[str, Any]:
+    """What the explorer can show of the data: columns, names, texts, and (for vectors) exemplars and scatter.
+
+    Of cells also the genes that tell most about the tree, unless the user has chosen some, which are columns already.
+    """
     if data is None or data.n_points != tree.n_leaves:
         return {}
     content: dict[str, Any] = {}
     metadata = dict(data.metadata)
+    if data.genes is not None and not data.genes.chosen:
+        metadata.update(_gene_columns(tree, data, console))
+    if data.category_colors:
+        content["category_colors"] = data.category_colors
     if data.y is not None:
         title = str(data.label_name or "label")
         metadata.pop(title, None)
@@ -55,6 +64,21 @@ def page_content(tree: Tree, data: Dataset | None) -> dict[str, Any]:
         if data.feature_names is not None and len(data.feature_names) == data.values.shape[1]:
             content["feature_names"] = list(data.feature_names)
     return content
+
+
+def _gene_columns(tree: Tree, data: Dataset, console: Console) -> dict[str, Any]:
+    """Columns of the genes that tell most about the largest splits."""
+    from arbora.insight import telling_features
+
+    assert data.genes is not None
+    found = telling_features(tree, data.genes.values, data.genes.names, n_features=_GENES_IN_PAGE)
+    if found:
+        console.say(
+            f"genes to color by, from the largest splits: {', '.join(found)} (--genes chooses others)"
+        )
+    taken = {*data.metadata, data.label_name}
+    columns = data.genes.columns(found)
+    return {f"{gene} (gene)" if gene in taken else gene: values for gene, values in columns.items()}
 
 
 def write_page(tree: Tree, path: Path, console: Console, **content: Any) -> None:

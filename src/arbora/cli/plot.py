@@ -64,6 +64,7 @@ def run_plot(task: PlotTask, reading: Reading, console: Console) -> None:
         "scale": task.lengths,
         "orientation": task.orientation,
         "metadata": _strips(task, data),
+        "category_colors": None if data is None else data.category_colors,
     }
     write_bytes(task.out, picture_bytes(tree, task.out, kind=task.view, dpi=task.dpi, size=size, **options))
     console.say(f"wrote {task.out}")
@@ -95,7 +96,7 @@ def _inches(size: str | None) -> tuple[float, float] | None:
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a name that no format of pictures belongs to."""
+    """Refuse a file name without a known picture format."""
     if path.suffix.lower() not in _SUFFIXES:
         raise WrongOption(f"{path}: a picture is written as {', '.join(_SUFFIXES)}.")
 

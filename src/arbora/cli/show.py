@@ -44,7 +44,7 @@ def run_show(task: ShowTask, reading: Reading, console: Console) -> None:
     if task.source is not None:
         data = read_dataset(task.source, reading, console, only_shown=True)
         tree = matched(tree, data)
-    content = page_content(tree, data)
+    content = page_content(tree, data, console)
     if task.compare is not None:
         content["compare"] = read_tree(task.compare).matched_to(tree)
     content["title"] = f"{Path(task.tree).name}: {tree.n_leaves:,} leaves"

@@ -1,4 +1,4 @@
-"""Trees over groups of cells, in the entries by which scanpy's plots find a dendrogram."""
+"""Trees over groups of cells, stored where scanpy's plots look for a dendrogram."""
 
 from __future__ import annotations
 
@@ -81,11 +81,13 @@ def run_scanpy(
 def _check_options(task: FitTask, outputs: Outputs) -> None:
     for option, value in (("--checkpoint", task.checkpoint), ("--model", outputs.model)):
         if value is not None:
-            raise WrongOption(f"{option} does not go with --scanpy: a tree over groups takes a moment.")
+            raise WrongOption(
+                f"{option} cannot be combined with --scanpy: a tree over groups takes only a moment."
+            )
 
 
 def group_means(cells: Any, group: str, reading: Reading, source: str) -> Dataset:
-    """One vector per group: the mean of its cells, by X_pca, X or what ``--use`` says."""
+    """One vector per group: the mean of its cells, from X_pca, X or what ``--use`` names."""
     if group not in cells.obs:
         raise Unusable(f"{source} has no obs[{group!r}]. It has {', '.join(map(str, cells.obs))}.")
     column = cells.obs[group]
@@ -125,7 +127,9 @@ def _fit_groups(run: Run, *, refine: bool) -> Fitted:
 
 def _write_others(tree: Tree, data: Dataset, outputs: Outputs, console: Console) -> None:
     if outputs.html is not None:
-        write_page(tree, outputs.html, console, title=Path(data.source).name, **page_content(tree, data))
+        write_page(
+            tree, outputs.html, console, title=Path(data.source).name, **page_content(tree, data, console)
+        )
     if outputs.picture is not None:
         write_bytes(outputs.picture, picture_bytes(tree, outputs.picture))
 

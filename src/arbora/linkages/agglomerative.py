@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from arbora._base.arrays import as_matrix, as_vectors, is_dataset
+from arbora._base.arrays import as_matrix, as_vectors, is_cells, is_dataset
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_choice
 from arbora._base.threads import count_threads, in_background
@@ -29,7 +29,7 @@ _KIND_OF_DATASET: dict[str, Kind] = {"vectors": "vectors", "distances": "distanc
 # fastcluster works on the vectors themselves
 _WITHOUT_MATRIX = ("single", "centroid", "median", "ward")
 _EUCLIDEAN_ONLY = ("centroid", "median", "ward")
-# metrics that grow as the vectors do: others are left to themselves
+# metrics that scale with the vectors: for others the vectors are not rescaled
 _PROPORTIONAL = ("euclidean", "cityblock", "chebyshev", "minkowski")
 # exponents of values whose squares and sums neither overflow nor vanish
 _SAFE_EXPONENT = 400
@@ -55,7 +55,7 @@ def linkage(
     ----------
     data : array or data frame of vectors, similarity, sparse adjacency, networkx graph or tuple of edges
         - An array of shape (n, d) holds vectors. A symmetric square array is refused, as it may be meant as
-          similarities or as distances: say which with `similarity.dense(S)`, ``metric="precomputed"`` or
+          similarities or as distances: choose with `similarity.dense(S)`, ``metric="precomputed"`` or
           ``kind="vectors"``.
         - A similarity from `arbora.similarity`, or your own. A graph (also a square sparse matrix or a networkx
           graph) is agglomerated without filling in absent edges, see `arbora.linkages.graph_linkage`. Any other
@@ -100,6 +100,10 @@ def linkage(
     check_choice(method, "method", (*METHODS, "paris"))
     check_choice(kind, "kind", KINDS)
     n_threads = count_threads(n_jobs)
+    if is_cells(data):
+        from arbora.reading import ReadOptions, read_data
+
+        data = read_data(data, ReadOptions())
     if is_dataset(data):
         said = _KIND_OF_DATASET.get(data.kind, kind)
         tree = linkage(data.as_input(), method, metric=metric, kind=said, n_jobs=n_threads)
@@ -184,7 +188,7 @@ def _from_vectors(data: Any, method: Method, metric: str, kind: Kind) -> Tree:
 
 
 def _refuse_matrix(vectors: Floats) -> None:
-    """A symmetric square array is hardly ever vectors; SciPy takes it as such without a word."""
+    """A symmetric square array is hardly ever vectors; SciPy takes it as such without a warning."""
     n, d = vectors.shape
     if n != d or n < 2:
         return

@@ -1,4 +1,4 @@
-"""Read a file or a frame, say what was taken for what, and refuse what is not understood."""
+"""Read a file or a frame, report how each part was interpreted, and refuse what is not understood."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import is_cells
 from arbora._base.types import PathLike
 from arbora.errors import ArboraError, FormatError
 from arbora.reading import arrays, frames, graphs, single_cell, trees
@@ -42,15 +43,16 @@ def read(
     kind: Kind | None = None,
     directed: Directed | None = None,
     use: str | None = None,
+    genes: Columns | None = None,
     format: Format = "auto",
     decimal: Literal[".", ","] | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
 ) -> Dataset:
-    r"""Read vectors, a graph or a matrix of distances from a file, and say what was taken for what.
+    r"""Read vectors, a graph or a matrix of distances from a file, and report how each part was interpreted.
 
     Print the result to see which columns became features, labels, names, texts and metadata. Nothing is guessed
-    where two readings are sensible: the error then names the option that decides.
+    if two readings are plausible: the error then names the option that decides.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def read(
         Arrow, an AnnData object or a mapping of columns is read by the same rules.
     features, drop : str or list of str, optional
         Columns to use, or to leave out; ``*`` stands for anything, as in ``"e*"``. By default a column of vectors is
-        used or, where there is none, every column of numbers that does not merely number or identify the rows.
+        used or, if there is none, every column of numbers that does not merely number or identify the rows.
     label_column, name_column, text_column, embedding_column : str, optional
         Columns of known classes, of names, of texts, of vectors.
     metadata : path, frame or mapping, optional
@@ -69,18 +71,21 @@ def read(
         Bring every feature to mean 0 and deviation 1, to median 0 and interquartile range 1, or to ranks. "auto"
         leaves that to what clusters the data: `arbora.cluster` scales columns of unlike units.
     kind : {"vectors", "graph", "distances", "similarities"}, optional
-        What a square matrix is; a symmetric one is refused unless this says it.
+        What a square matrix holds; without it a symmetric one is refused.
     directed : {"sum", "max", "mean"}, optional
-        What the two directions of a matrix that is not symmetric become.
+        How to combine the two directions of a matrix that is not symmetric.
     use : str, optional
         Which array of an npz, which sheet of an xlsx, or of an h5ad ``"X"``, ``"layers:NAME"``, ``"obsm:NAME"`` or
         ``"obsp:NAME"``.
+    genes : str or list of str, optional
+        Genes of an h5ad or AnnData to add to `metadata`, as in ``"CD3D,HLA-*"``: from raw, or X where there is none.
+        `arbora.insight.telling_features` finds the genes that tell most about a tree.
     format : str
-        The format, where it does not show.
+        The format, if it cannot be detected.
     decimal, delimiter : str, optional
-        Of a text table, where they do not show.
+        Of a text table, if they cannot be detected.
     header : bool, optional
-        Whether a text table has a header, where it does not show.
+        Whether a text table has a header, if it cannot be detected.
 
     Returns
     -------
@@ -98,7 +103,7 @@ def read(
     options = ReadOptions.checked(
         features=features, drop=drop, label_column=label_column, name_column=name_column, text_column=text_column,
         embedding_column=embedding_column, metadata=metadata, scale=scale, kind=kind, directed=directed, use=use,
-        format=format, decimal=decimal, delimiter=delimiter, header=header,
+        genes=genes, format=format, decimal=decimal, delimiter=delimiter, header=header,
     )  # fmt: skip
     data = read_data(path, options)
     for warning in data.warnings:
@@ -133,6 +138,10 @@ def _finished(data: Dataset, options: ReadOptions) -> Dataset:
         raise ValueError(f"{data.source} holds no points.")
     if data.kind == "vectors" and data.values.shape[1] == 0:
         raise ValueError(f"{data.source} has no features.")
+    if options.genes is not None and data.genes is None:
+        raise ValueError(
+            f"{data.source} has no genes (genes=): it must be an h5ad file or AnnData with X or raw."
+        )
     if options.metadata is not None:
         data = _with_metadata(data, options.metadata)
     data = replace(data, warnings=(*data.warnings, *warnings_of(data, options.scale)))
@@ -187,7 +196,7 @@ def _read_as(kind: str, contents: Contents, options: ReadOptions) -> Dataset | T
     try:
         return _dispatched(kind, contents, options)
     except FormatError as error:
-        # readers of text do not know the name of its file
+        # readers of text do not know the file's name
         if contents.name in str(error):
             raise
         raise FormatError(f"{contents.name}: {error}") from error
@@ -252,7 +261,7 @@ def _read_text(contents: Contents, options: ReadOptions) -> Dataset:
     columns = read_columns(text, layout, name, as_text=frozenset(one for one in given if one is not None))
     row_names = columns.pop(next(iter(columns))).words() if layout.has_row_names else None
     if layout.n_columns == 1 and options.delimiter is None and columns[next(iter(columns))].kind == "text":
-        raise FormatError(f"{name} has one column of text. If it should have more, delimiter= is another.")
+        raise FormatError(f"{name} has one column of text. If it should have more, set delimiter=.")
     return _of_table((columns, row_names), name, "tsv" if layout.delimiter == "\t" else "csv", options)
 
 
@@ -307,7 +316,7 @@ def _of_links(data: Mapping[str, Any], name: str) -> Dataset:
 
 
 def _of_memory(source: Any, options: ReadOptions) -> Dataset:
-    if hasattr(source, "obsm") and hasattr(source, "obs"):
+    if is_cells(source):
         return single_cell.dataset_of_cells(source, "AnnData", options)
     if isinstance(source, Mapping):
         return _of_table((frames.columns_of(source), None), "mapping", "columns", options)

@@ -1,4 +1,4 @@
-"""What a file held, and what each part of it was taken for."""
+"""What a file held, and how each part of it was interpreted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arbora.reading.genes import Genes
 from arbora.reading.options import Kind
 from arbora.similarity.scaling import Scaling, fit_scaling
 
@@ -18,8 +19,8 @@ from arbora.similarity.scaling import Scaling, fit_scaling
 class Dataset:
     """Vectors, a graph, distances or similarities, with what is known about the points.
 
-    Printing one says what was taken for what. `arbora.cluster`, `TreeClustering.fit` and `linkage` take it as it is
-    and name the leaves by `names`.
+    Printing one shows how each part was interpreted. `arbora.cluster`, `TreeClustering.fit` and `linkage` take it as
+    it is and name the leaves by `names`.
 
     Attributes
     ----------
@@ -45,8 +46,12 @@ class Dataset:
         The other columns by name: numbers, texts, dates.
     points : ndarray of shape (n_points, 2) or None
         Where to draw each point in a scatter plot, such as the UMAP of cells.
+    genes : Genes or None
+        Of cells: the expression behind the vectors, to color by.
+    category_colors : dict of dict
+        Colors that came with the data, such as scanpy's: of each category, by column.
     roles : dict of str
-        What was taken for what, in words.
+        How each part was interpreted, in words.
     notes, warnings : tuple of str
         What is worth knowing, and what should be checked before trusting a tree.
 
@@ -71,6 +76,8 @@ class Dataset:
     texts: list[str] | None = None
     metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     points: NDArray[Any] | None = None
+    genes: Genes | None = None
+    category_colors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -89,16 +96,16 @@ class Dataset:
 
     def as_input(self) -> Any:
         """What functions cluster: the vectors, or the similarity that a graph or a square matrix stands for."""
-        from arbora import similarity
+        from arbora.similarity import dense, graph
 
         if self.kind == "graph":
-            return similarity.graph(self.values)
+            return graph(self.values)
         if self.kind == "similarities":
-            return similarity.dense(self.values)
+            return dense(self.values)
         return self.values
 
     def with_scale(self, scale: str, like: Dataset | None = None) -> Dataset:
-        """The same with features brought to one scale: "standard", "robust" or "rank" (`arbora.similarity.scaling`).
+        """The same with features scaled alike: "standard", "robust" or "rank" (`arbora.similarity.scaling`).
 
         New points are brought to the scale of the data they are compared with, `like`.
         """
@@ -130,6 +137,7 @@ class Dataset:
             texts=None if self.texts is None else [self.texts[k] for k in index],
             metadata={name: column[index] for name, column in self.metadata.items()},
             points=None if self.points is None else self.points[index],
+            genes=None if self.genes is None else self.genes.subset(index),
         )
 
     def facts(self) -> dict[str, Any]:
@@ -165,7 +173,7 @@ class Dataset:
         return f"{self.kind} of {n:,} points"
 
     def check_usable(self) -> None:
-        """Raise on missing and infinite values, naming the first one's row and column."""
+        """Raise on missing and infinite values, naming the row and column of the first."""
         stored = self.values.data if sp.issparse(self.values) else self.values
         bad = ~np.isfinite(stored)
         if not bad.any():

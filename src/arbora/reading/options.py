@@ -51,16 +51,23 @@ class ReadOptions:
     kind: str | None = None
     directed: str | None = None
     use: str | None = None
+    genes: tuple[str, ...] | None = None
     format: str = "auto"
 
     @classmethod
     def checked(
-        cls, *, features: Columns | None = None, drop: Columns | None = None, **options: Any
+        cls,
+        *,
+        features: Columns | None = None,
+        drop: Columns | None = None,
+        genes: Columns | None = None,
+        **options: Any,
     ) -> ReadOptions:
-        """Options from what a caller said, or a `ValueError` that names the wrong one."""
+        """Options as the caller gave them, or a `ValueError` that names the wrong one."""
         made = cls(
             features=None if features is None else patterns(features, "features"),
             drop=() if drop is None else patterns(drop, "drop"),
+            genes=None if genes is None else patterns(genes, "genes"),
             **options,
         )
         check_choice(made.format, "format", FORMATS)

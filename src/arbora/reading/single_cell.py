@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from arbora.reading.columns import Column
 from arbora.reading.contents import Contents
 from arbora.reading.dataset import Dataset
 from arbora.reading.frames import columns_of
+from arbora.reading.genes import Genes, genes_of
 from arbora.reading.graphs import graph_of_adjacency
 from arbora.reading.options import ReadOptions
 from arbora.reading.roles import classes_of, listed, matching
@@ -33,6 +36,7 @@ def dataset_of_cells(cells: Any, name: str, options: ReadOptions) -> Dataset:
     """Dataset of an AnnData object; the columns of obs are labels and metadata."""
     part, key = _chosen(cells, name, options)
     more = _of_obs(cells, name, options)
+    _add_genes(more, genes_of(cells, key if part == "layers" else None), options)
     used = part if part == "X" else f"{part}[{key!r}]"
     roles = {"features": used, **more.pop("roles")}
     if part == "obsp":
@@ -113,8 +117,39 @@ def _of_obs(cells: Any, name: str, options: ReadOptions) -> dict[str, Any]:
         "names": names,
         "points": None if drawn is None else np.asarray(cells.obsm[drawn], dtype=np.float64)[:, :2],
         "metadata": {key: column.values for key, column in kept.items()},
+        "category_colors": _category_colors(cells),
         "roles": roles,
     }
+
+
+def _add_genes(more: dict[str, Any], genes: Genes | None, options: ReadOptions) -> None:
+    """The genes themselves and, of those that were asked for, columns of metadata."""
+    if genes is None:
+        return
+    more["genes"] = genes
+    if options.genes is None:
+        more["roles"]["genes"] = f"{len(genes.names):,} of {genes.source}, to color by"
+        return
+    chosen = genes.matching(options.genes)
+    more["genes"] = replace(genes, chosen=tuple(chosen))
+    taken = {*more["metadata"], options.label_column}
+    for gene, values in genes.columns(chosen).items():
+        more["metadata"][f"{gene} (gene)" if gene in taken else gene] = values
+    more["roles"]["genes"] = f"{listed(chosen)} of {genes.source}"
+
+
+def _category_colors(cells: Any) -> dict[str, dict[str, str]]:
+    """Colors that scanpy keeps for the categories of a column of obs, in ``uns["<column>_colors"]``."""
+    found = {}
+    for key in cells.obs.columns:
+        colors = cells.uns.get(f"{key}_colors")
+        categories = getattr(getattr(cells.obs[key], "cat", None), "categories", None)
+        if colors is None or categories is None or len(colors) < len(categories):
+            continue
+        texts = [str(color)[:7].lower() for color in colors]
+        if all(re.fullmatch("#[0-9a-f]{6}", text) for text in texts):
+            found[str(key)] = {str(name): text for name, text in zip(categories, texts, strict=False)}
+    return found
 
 
 def open_h5ad(contents: Contents) -> Any:

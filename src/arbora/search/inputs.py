@@ -13,7 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.arrays import as_matrix, as_sparse, as_vectors, frame_columns, is_dataset, row_names
+from arbora._base.arrays import (
+    as_matrix,
+    as_sparse,
+    as_vectors,
+    frame_columns,
+    is_cells,
+    is_dataset,
+    row_names,
+)
 from arbora._base.collecting import Collected, collect
 from arbora._base.progress import ProgressCallback, silent
 from arbora._base.rows import is_in_pieces, open_rows
@@ -48,7 +56,7 @@ class Input(NamedTuple):
     description: str
     # names of the columns, where rows that are read in pieces bring them
     column_names: list[str] | None = None
-    # whether the values are nobody else's and may be overwritten
+    # whether nothing else uses the values, so that they may be overwritten
     is_own: bool = False
 
 
@@ -65,6 +73,10 @@ def read_input(
 
     Rows that are read in pieces (paths, memory maps, stores, iterators of chunks) are collected in one array.
     """
+    if is_cells(data):
+        from arbora.reading import ReadOptions, read_data
+
+        data = read_data(data, ReadOptions())
     if is_dataset(data):
         return _read_dataset(data, similarity, directed, metric, argument)
     if is_similarity(data):
@@ -191,8 +203,8 @@ def _read_sparse(data: Any, similarity: SimilarityKind, directed: Direction | No
     if _is_symmetric(rows):
         return _read_graph(rows, None)
     raise ValueError(
-        f"{argument} is a square sparse matrix that is not symmetric. If it is a directed graph, say how to join "
-        'the two directions: directed="sum", "max" or "mean". If its rows are vectors, say similarity="knn".'
+        f"{argument} is a square sparse matrix that is not symmetric. If it is a directed graph, choose how to join "
+        'the two directions: directed="sum", "max" or "mean". If its rows are vectors, pass similarity="knn".'
     )
 
 
@@ -235,12 +247,12 @@ def _refuse_ambiguous(rows: NDArray[np.floating[Any]], argument: str) -> None:
         raise ValueError(
             f"{argument} is a square symmetric array: similarities, distances or vectors? Pass "
             'arbora.similarity.dense(W) for similarities W, arbora.similarity.knn(D, metric="precomputed") for '
-            'distances D; to cluster the rows as vectors say similarity="knn".'
+            'distances D; to cluster the rows as vectors pass similarity="knn".'
         )
     if d > 2 and n > d and _looks_like_class_scores(rows):
         raise ValueError(
             f"The rows of {argument} are probabilities or log-probabilities of classes. For a tree over the "
-            'classes use arbora.L2H; to cluster the rows as vectors say similarity="knn".'
+            'classes use arbora.L2H; to cluster the rows as vectors pass similarity="knn".'
         )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
+from arbora.view import palette
 from arbora.view.values import Values, read_values
 
 ColumnKind = Literal["category", "number", "time", "duration", "text"]
@@ -26,7 +28,7 @@ _SCALE_OF: dict[str, ColumnKind] = {
     "time": "time",
     "duration": "duration",
 }
-# Numbers whose sums would overflow are as good as infinite: they have no color.
+# Numbers whose sums would overflow are treated as infinite: they have no color.
 _BEYOND_SUMS = 1e290
 # Share of the values that a color scale leaves beyond each of its ends, where outliers would decide it.
 _BEYOND_SCALE = 0.02
@@ -48,6 +50,8 @@ class Column:
         (NaN = missing).
     lumped : bool
         Rare categories beyond 4,096 are one, "other": such a column colors, but scores nothing.
+    colors : list of str, optional
+        Colors of the categories, where the user has chosen them.
     """
 
     tree: Tree
@@ -56,6 +60,12 @@ class Column:
     categories: list[str]
     values: NDArray[Any]
     lumped: bool = False
+    colors: list[str] | None = None
+
+    @property
+    def shades(self) -> list[str]:
+        """A color per category: those that were given, else the palette's."""
+        return palette.categorical(len(self.categories)) if self.colors is None else self.colors
 
     @property
     def is_scale(self) -> bool:
@@ -144,10 +154,14 @@ class Column:
             codes = self._signed_codes
             facts["counts"] = np.bincount(codes[codes >= 0], minlength=len(self.categories)).tolist()
             facts["scores"] = self.scores
+            if self.colors is not None:
+                facts["colors"] = self.colors
         return facts
 
 
-def read_columns(tree: Tree, classes: Any = None, metadata: Any = None) -> list[Column]:
+def read_columns(
+    tree: Tree, classes: Any = None, metadata: Any = None, category_colors: Any = None
+) -> list[Column]:
     """Columns of `classes` (always categories) and of `metadata`, one value per leaf.
 
     Either is a mapping of titles to values or a data frame; `classes` may also be one array, titled by its name if
@@ -159,7 +173,35 @@ def read_columns(tree: Tree, classes: Any = None, metadata: Any = None) -> list[
             if title in found:
                 raise ValueError(f"Two columns are called {title!r}. Rename one.")
             found[title] = read_column(tree, title, values, as_classes=argument == "classes")
-    return list(found.values())
+    return [_colored(column, category_colors) for column in found.values()]
+
+
+def _colored(column: Column, category_colors: Any) -> Column:
+    """The column with the colors that were chosen for its categories; the palette's for the others."""
+    if category_colors is None:
+        return column
+    if not isinstance(category_colors, Mapping):
+        raise TypeError(
+            "category_colors must map titles of columns to {category: '#rrggbb'}. "
+            f"Got {type(category_colors).__name__}."
+        )
+    given = category_colors.get(column.name)
+    if given is None or column.kind != "category":
+        return column
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"category_colors[{column.name!r}] must map categories to colors. Got {type(given).__name__}."
+        )
+    chosen = {str(category): _hex(color, column.name) for category, color in given.items()}
+    shades = [chosen.get(name, shade) for name, shade in zip(column.categories, column.shades, strict=True)]
+    return replace(column, colors=shades)
+
+
+def _hex(color: Any, title: str) -> str:
+    text = str(color).lower()
+    if re.fullmatch("#[0-9a-f]{6}", text) is None:
+        raise ValueError(f"category_colors[{title!r}] must hold colors as '#rrggbb'. Got {color!r}.")
+    return text
 
 
 def _titled(given: Any, argument: str) -> dict[str, Any]:
@@ -252,7 +294,7 @@ def compact(values: NDArray[np.float64]) -> NDArray[Any]:
 
 
 def _for_colors(mean: NDArray[np.float64], kind: ColumnKind) -> NDArray[Any]:
-    """Means of the nodes: seven digits, but for times, of which seven digits are hours."""
+    """Means of the nodes: seven digits, except for times, where seven digits resolve only hours."""
     with np.errstate(over="ignore"):
         small = mean.astype(np.float32)
     return mean if kind == "time" or np.isinf(small).any() else small

@@ -44,6 +44,8 @@ class Content:
         are all of 0..m-1 or 1..m, at most 40) are categories; text that is nearly always different is shown as text.
     colors : str or array-like of shape (n_leaves,), optional
         What to color by at first: the title of a column, or values. By default the first column, or the cut.
+    category_colors : mapping, optional
+        Colors of categories, ``{title: {category: "#rrggbb"}}``; others take the palette's.
     texts : sequence of str, optional
         One text per leaf; a leaf shows its text, a node its top words.
     images : array-like of shape (n_leaves, h, w) or (n_leaves, h, w, 3), optional
@@ -70,6 +72,7 @@ class Content:
         classes: Columns | None = None,
         metadata: Columns | None = None,
         colors: str | ArrayLike | None = None,
+        category_colors: Mapping[str, Mapping[str, str]] | None = None,
         texts: Iterable[Any] | None = None,
         images: ArrayLike | None = None,
         features: ArrayLike | None = None,
@@ -91,7 +94,7 @@ class Content:
         self.layout = Layout(tree)
         plural = "leaf" if tree.n_leaves == 1 else "leaves"
         self.title = f"Tree of {tree.n_leaves:,} {plural}" if title is None else str(title)
-        self.columns = read_columns(tree, classes, metadata)
+        self.columns = read_columns(tree, classes, metadata, category_colors)
         self.color = self._checked_colors(colors)
         self._reasons: dict[int, list[dict[str, Any]]] = {}
         self.report = None if report is None else checked_report(report)
@@ -173,7 +176,7 @@ class Content:
         if node not in self.explained:
             return []
         if node not in self._reasons:
-            # brings SciPy's statistics along
+            # imports SciPy's statistics
             from arbora.insight import explain
 
             found = explain(self.tree, self.features, self.feature_names, node=node, n_features=4)[0]
@@ -254,7 +257,7 @@ class Content:
         return bool(2 <= depths[0] <= _MOST_LEVELS and (depths == depths[0]).all() and self.tree.n_leaves > 4)
 
     def _reachable(self) -> list[int] | None:
-        """Numbers of clusters a cut can give; None where all are (a binary tree)."""
+        """Numbers of clusters that a cut can give; None if every number is possible (a binary tree)."""
         after = self.layout.clusters_after
         if len(after) == 0 or after[-1] == len(after) + 1:
             return None

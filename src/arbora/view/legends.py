@@ -56,7 +56,7 @@ def entries(column: Column, shades: list[str] | None = None, *, title: bool = Fa
     """Legend entries of a column of categories, the most frequent where there are too many."""
     from matplotlib.lines import Line2D
 
-    shades = palette.categorical(len(column.categories)) if shades is None else shades
+    shades = column.shades if shades is None else shades
     counts = np.array(column.facts().get("counts", ()))
     chosen = np.arange(len(column.categories))
     if len(chosen) > MOST_ENTRIES:

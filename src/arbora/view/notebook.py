@@ -29,6 +29,7 @@ def widget(
     classes: Columns | None = None,
     metadata: Columns | None = None,
     colors: str | ArrayLike | None = None,
+    category_colors: Mapping[str, Mapping[str, str]] | None = None,
     texts: Iterable[Any] | None = None,
     images: ArrayLike | None = None,
     features: ArrayLike | None = None,
@@ -48,8 +49,10 @@ def widget(
     view : {"circular", "dendrogram", "icicle", "treemap", "disk"}
     height : int
         Pixels.
-    names, classes, metadata, colors, texts, images, features, feature_names, points, compare, report, title
+    names, classes, metadata, colors, category_colors, texts, images
         What is known about the leaves; see `explore`.
+    features, feature_names, points, compare, report, title
+        More of it; see `explore`.
 
     Returns
     -------
@@ -63,7 +66,8 @@ def widget(
     >>> shown.selected = 5
     """
     shown = Content(
-        tree, names=names, classes=classes, metadata=metadata, colors=colors, texts=texts, images=images,
+        tree, names=names, classes=classes, metadata=metadata, colors=colors,
+        category_colors=category_colors, texts=texts, images=images,
         features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
     )  # fmt: skip
     return widget_of(Session(shown), view=view, height=height)

@@ -60,6 +60,7 @@ def to_html(
     classes: Columns | None = None,
     metadata: Columns | None = None,
     colors: str | ArrayLike | None = None,
+    category_colors: Mapping[str, Mapping[str, str]] | None = None,
     texts: Iterable[Any] | None = None,
     images: ArrayLike | None = None,
     features: ArrayLike | None = None,
@@ -84,8 +85,10 @@ def to_html(
     max_leaves : int, optional
         Write the upper part of a larger tree: at most this many groups (20,000 at the most) take the place of its
         leaves, with their counts, columns, top words and exemplars.
-    names, classes, metadata, colors, texts, images, features, feature_names, points, compare, report, title
+    names, classes, metadata, colors, category_colors, texts, images
         What is known about the leaves; see `explore`.
+    features, feature_names, points, compare, report, title
+        More of it; see `explore`.
     edit : bool
         Let the page rename, merge, move, split and remove nodes, with undo and redo. Edits stay in the page until it
         downloads the tree as Newick, which `Tree.load` reads.
@@ -109,7 +112,8 @@ def to_html(
     '<!doctype html>'
     """
     about: dict[str, Any] = {
-        "names": names, "classes": classes, "metadata": metadata, "colors": colors, "texts": texts, "images": images,
+        "names": names, "classes": classes, "metadata": metadata, "colors": colors,
+        "category_colors": category_colors, "texts": texts, "images": images,
         "features": features, "feature_names": feature_names, "points": points, "compare": compare,
         "report": report, "title": title,
     }  # fmt: skip
@@ -211,7 +215,7 @@ def _digest(text: str) -> str:
 
 
 def edit_parts(start: Editable) -> Parts:
-    """What a page needs besides to change its tree and to say what that costs."""
+    """What else a page needs to change its tree and to show what that costs."""
     arrays, note = edges_in_page(start.similarity)
     if start.tree.order is not None:
         arrays["order"] = start.tree.order.astype(np.int32)

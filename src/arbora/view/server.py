@@ -73,7 +73,7 @@ class Viewer:
     def wait_for_page(self, seconds: float = 20.0) -> None:
         """Until the page has been fetched: a script that ends at once would leave the browser with nothing."""
         if self._thread.is_alive() and self._fetched.wait(seconds):
-            # let the answer leave
+            # let the response go out
             time.sleep(0.2)
 
     def wait(self) -> None:
@@ -104,7 +104,7 @@ def _bound_socket(port: int) -> socket.socket:
         raise OSError(
             error.errno, f"Port {port} on {HOST} cannot be used ({error.strerror}). Leave out port."
         ) from error
-    # from now on a request waits rather than fails, however long the page takes
+    # from now on a request waits rather than fails, no matter how long the page takes
     bound.listen(128)
     return bound
 
@@ -117,6 +117,7 @@ def explore(
     classes: Columns | None = None,
     metadata: Columns | None = None,
     colors: str | ArrayLike | None = None,
+    category_colors: Mapping[str, Mapping[str, str]] | None = None,
     texts: Iterable[Any] | None = None,
     images: ArrayLike | None = None,
     features: ArrayLike | None = None,
@@ -148,6 +149,8 @@ def explore(
         are all of 0..m-1 or 1..m, at most 40) are categories; text that is nearly always different is shown as text.
     colors : str or array-like of shape (n_leaves,), optional
         What to color by at first: the title of a column, ``"cut"``, or values. By default the first column.
+    category_colors : mapping, optional
+        Colors of categories, ``{title: {category: "#rrggbb"}}``; others take the palette's.
     texts : sequence of str, optional
         One text per leaf; a leaf shows its text, a node its top words.
     images : array-like of shape (n_leaves, h, w) or (n_leaves, h, w, 3), optional
@@ -194,7 +197,8 @@ def explore(
     check_switch(open_browser, "open_browser")
     check_switch(block, "block")
     about: dict[str, Any] = {
-        "names": names, "classes": classes, "metadata": metadata, "colors": colors, "texts": texts, "images": images,
+        "names": names, "classes": classes, "metadata": metadata, "colors": colors,
+        "category_colors": category_colors, "texts": texts, "images": images,
         "features": features, "feature_names": feature_names, "points": points, "compare": compare,
         "report": report, "title": title,
     }  # fmt: skip

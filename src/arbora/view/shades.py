@@ -24,7 +24,7 @@ def column_colors(
     value, share = column.of_nodes
     if column.is_scale:
         return number_colors(value[nodes].astype(np.float64), column.range)
-    shades = palette.categorical(len(column.categories)) if shades is None else shades
+    shades = column.shades if shades is None else shades
     least = 128 if majority else 0
     return [
         shades[code] if code != MISSING and part >= least else palette.NEUTRAL

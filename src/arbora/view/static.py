@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ def plot(
     classes: Columns | None = None,
     metadata: Columns | None = None,
     colors: str | ArrayLike | None = None,
+    category_colors: Mapping[str, Mapping[str, str]] | None = None,
     n_clusters: int | None = None,
     support: bool = False,
     scale: Scale | Literal["auto"] = "auto",
@@ -59,6 +60,8 @@ def plot(
         Color strips beside the leaves, one per column.
     colors : str or array-like of shape (n_leaves,), optional
         What to color branches by: classes or numbers (a branch takes the mean), or the title of a column.
+    category_colors : mapping, optional
+        Colors of categories, ``{title: {category: "#rrggbb"}}``; others take the palette's.
     n_clusters : int, optional
         Color the clusters of this cut instead.
     support : bool
@@ -92,7 +95,7 @@ def plot(
 
     _check_arguments(tree, kind, orientation, scale)
     shown = _leaf_names(tree, names)
-    branch, strips = _columns(tree, classes, metadata, colors, n_clusters)
+    branch, strips = _columns(tree, classes, metadata, colors, category_colors, n_clusters)
     with plt.rc_context(STYLE):
         ax = _new_axes(kind, orientation, tree, shown, max_leaves) if ax is None else ax
         picture = _prepared(tree, ax, kind, branch, n_clusters, scale, orientation, max_leaves, line_width)
@@ -121,12 +124,14 @@ def _check_arguments(tree: Any, kind: str, orientation: str, scale: str) -> None
 
 
 def _columns(
-    tree: Tree, classes: Any, metadata: Any, colors: Any, n_clusters: int | None
+    tree: Tree, classes: Any, metadata: Any, colors: Any, category_colors: Any, n_clusters: int | None
 ) -> tuple[Column | None, list[Column]]:
     """The column that colors the branches, and those that become strips."""
     if colors is not None and n_clusters is not None:
         raise ValueError("Give colors or n_clusters, not both.")
-    columns = [column for column in read_columns(tree, classes, metadata) if column.kind != "text"]
+    columns = [
+        column for column in read_columns(tree, classes, metadata, category_colors) if column.kind != "text"
+    ]
     strips = list(columns)
     if isinstance(colors, str):
         found = [column for column in columns if column.name == colors]
@@ -155,6 +160,9 @@ def _shades_of_strips(branch: Column | None, strips: list[Column], used: int) ->
     by_categories: dict[tuple[str, ...], list[str]] = {}
     for column in ([] if branch is None else [branch]) + strips:
         if column.is_scale:
+            continue
+        if column.colors is not None:
+            found[column.name] = column.colors
             continue
         key = tuple(column.categories)
         if key not in by_categories:

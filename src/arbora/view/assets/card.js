@@ -61,7 +61,7 @@ function leafValue(column, summary, app) {
   if (!summary.known) return value("–");
   if (column.kind !== "category") return value(valueText(column, summary.mean, 6));
   const code = summary.mix[0][0];
-  return value(swatch(app.coloring.colorOf(code)), ` ${categoryText(column, code)}`);
+  return value(swatch(app.coloring.colorOf(code, column)), ` ${categoryText(column, code)}`);
 }
 
 function missingNote(summary, card) {
@@ -72,7 +72,7 @@ function missingNote(summary, card) {
 function classMix(column, summary, card, app) {
   if (!summary.known) return null;
   const rows = summary.mix.slice(0, MIX_ROWS).map(([code, count]) => {
-    const color = app.coloring.colorOf(code), name = categoryText(column, code);
+    const color = app.coloring.colorOf(code, column), name = categoryText(column, code);
     return el("div", { class: "mix-row" }, swatch(color), el("span", { class: "name", title: name }, name), bar(count / summary.known, color), el("span", { class: "count" }, short(count)));
   });
   return el("div", { class: "mix", "data-column": column.name }, el("h3", {}, column.name), ...rows, missingNote(summary, card));

@@ -35,16 +35,18 @@ export class Coloring {
   refresh() {
     const column = this.column;
     if (column && column.kind !== "category") this.css = this.dark ? this.palette.continuousDark : this.palette.continuous;
-    else this.css = this.categoryColors();
+    else this.css = this.categoryColors(column);
   }
 
-  // Forty different colors, then from the beginning.
-  categoryColors() {
+  // Those chosen for the categories of the column, or forty different colors and then from the beginning.
+  categoryColors(column) {
+    if (column && column.colors) return column.colors;
     return this.dark ? this.palette.dark : this.palette.light;
   }
 
-  colorOf(k) {
-    const colors = this.categoryColors();
+  // Color of a cluster, or of a category of a column.
+  colorOf(k, column = null) {
+    const colors = this.categoryColors(column);
     return colors[k % colors.length];
   }
 

@@ -29,7 +29,7 @@ export class Legend {
     const order = column.categories.map((_, code) => code).filter((code) => column.counts[code]);
     order.sort((a, b) => column.counts[b] - column.counts[a] || a - b);
     this.list(order.map((code) => ({
-      color: this.app.coloring.colorOf(code), name: categoryText(column, code), count: column.counts[code],
+      color: this.app.coloring.colorOf(code, column), name: categoryText(column, code), count: column.counts[code],
       act: () => this.app.finding.markValue(column.name, code),
     })));
   }
