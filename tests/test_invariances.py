@@ -22,26 +22,40 @@ def fit(model):
     return lambda X, n_jobs: model(n_jobs).fit(X).tree_
 
 
+def linked(method):
+    return lambda X, n_jobs: ab.linkage(X, method)
+
+
+def neighbors(X, n_jobs=1):
+    return ab.similarity.knn(X, 5, "euclidean", random_state=SEED, n_jobs=n_jobs)
+
+
+LINKAGES = ("average", "complete", "single", "weighted", "Ward", "centroid", "median")
 METHODS = {
     "cluster": lambda X, n_jobs: ab.cluster(X, metric="euclidean", scale="none", random_state=SEED, n_jobs=n_jobs),
-    "average linkage": lambda X, n_jobs: ab.linkage(X, "average"),
-    "Ward linkage": lambda X, n_jobs: ab.linkage(X, "ward"),
-    "linkage of neighbors": lambda X, n_jobs: ab.linkage(
-        ab.similarity.knn(X, 5, "euclidean", random_state=SEED, n_jobs=n_jobs)
+    "TreeClustering": fit(
+        lambda n_jobs: ab.TreeClustering(metric="euclidean", scale="none", random_state=SEED, n_jobs=n_jobs)
     ),
-    "refine": lambda X, n_jobs: ab.refine(
-        ab.linkage(X), ab.similarity.knn(X, 5, "euclidean", random_state=SEED), random_state=SEED, n_jobs=n_jobs
-    ),
+    **{f"{name} linkage": linked(name.lower()) for name in LINKAGES},
+    "linkage of neighbors": lambda X, n_jobs: ab.linkage(neighbors(X, n_jobs)),
+    "Paris": lambda X, n_jobs: ab.linkage(neighbors(X, n_jobs), "paris"),
+    "bisecting k-means": lambda X, n_jobs: ab.bisecting_kmeans(X, random_state=SEED),
+    "hierarchical k-means": lambda X, n_jobs: ab.hierarchical_kmeans(X, N_BLOBS, n_init=5, random_state=SEED),
+    "refine": lambda X, n_jobs: ab.refine(ab.linkage(X), neighbors(X), random_state=SEED, n_jobs=n_jobs),
+    "OnlineTree": fit(lambda n_jobs: ab.OnlineTree(random_state=SEED)),
     "HypHC": fit(lambda n_jobs: ab.HypHC(max_epochs=2, random_state=SEED, n_jobs=n_jobs)),
     "GHHC": fit(lambda n_jobs: ab.GHHC(max_steps=5, n_internal=8, random_state=SEED, n_jobs=n_jobs)),
     "FPH": fit(lambda n_jobs: ab.FPH(max_epochs=3, n_internal=8, random_state=SEED, n_jobs=n_jobs)),
     "L2H": fit(lambda n_jobs: ab.L2H(n_bootstraps=0, random_state=SEED, n_jobs=n_jobs)),
 }  # fmt: skip
 # Distances alone decide; a constant column adds nothing to them.
-BY_DISTANCE = ("cluster", "average linkage", "Ward linkage", "linkage of neighbors", "refine", "FPH")
+BY_ANGLE = ("HypHC", "OnlineTree")
+BY_CLASS = ("L2H",)
+BY_DISTANCE = tuple(method for method in METHODS if method not in (*BY_ANGLE, *BY_CLASS))
 # Searches and training draw rows, and nearest neighbors tie at the weight 1: only these depend on distances alone.
-WITHOUT_DRAWS = ("average linkage", "Ward linkage")
+WITHOUT_DRAWS = tuple(f"{name} linkage" for name in LINKAGES)
 every_method = pytest.mark.parametrize("method", METHODS)
+every_method_of_points = pytest.mark.parametrize("method", [m for m in METHODS if m not in BY_CLASS])
 
 
 def tree_of(method, X, n_jobs=1):
@@ -71,7 +85,7 @@ def test_a_view_with_gaps_is_read_as_its_numbers(method):
     assert same(tree_of(method, X), tree_of(method, wide[::2, ::2]))
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "L2H"])
+@every_method_of_points
 def test_names_of_rows_change_no_tree(method):
     X = blobs()
     frame = pd.DataFrame(X, index=[f"row {k}" for k in range(len(X))])
@@ -96,7 +110,7 @@ def test_the_same_seed_gives_the_same_tree(method):
     assert same(tree_of(method, X), tree_of(method, X))
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "L2H"])
+@every_method_of_points
 @pytest.mark.parametrize("factor", [2.0**-40, 2.0**40])
 def test_a_unit_of_measurement_changes_nothing(method, factor):
     X = blobs()
@@ -117,7 +131,7 @@ def test_permuted_rows_give_the_permuted_tree(method):
     assert clades(moved, leaf=lambda k: int(order[k])) == clades(tree_of(method, X))
 
 
-@pytest.mark.parametrize("method", ["cluster", "refine"])
+@every_method_of_points
 def test_permuted_rows_give_the_same_flat_clusters(method):
     X = blobs()
     order = np.random.default_rng(1).permutation(len(X))
@@ -154,7 +168,7 @@ def test_a_duplicate_is_next_to_its_original(method):
     assert all(frozenset({k, len(X) + k}) in clades(tree) for k in range(3))
 
 
-@pytest.mark.parametrize("method", ["cluster", "refine", "linkage of neighbors", "FPH", "HypHC", "GHHC"])
+@every_method_of_points
 def test_duplicates_are_in_one_flat_cluster(method):
     X = blobs()
     labels = tree_of(method, np.concatenate([X, X[:3]])).cut(N_BLOBS)
@@ -178,9 +192,39 @@ def test_renaming_leaves_changes_no_topology():
     assert same(tree, tree.rename({k: f"leaf {k}" for k in range(tree.n_leaves)}))
 
 
-def test_chunks_of_logits_give_the_tree_of_the_whole():
+@pytest.mark.parametrize("method", ["cluster", "TreeClustering", "GHHC", "L2H"])
+@pytest.mark.parametrize("ends", [(7, 20), (1, 39), (20,)])
+def test_chunks_give_the_tree_of_the_whole(method, ends):
     X = blobs(d=6)
-    assert same(tree_of("L2H", X), tree_of("L2H", [X[:7], X[7:20], X[20:]]))
+    assert same(tree_of(method, X), tree_of(method, np.split(X, ends)))
+
+
+FLAT = {
+    "TURTLE": lambda X, n_jobs: ab.TURTLE(N_BLOBS, max_steps=3, random_state=SEED, n_jobs=n_jobs).fit(X).labels_,
+    "TEMI": lambda X, n_jobs: ab.TEMI(
+        N_BLOBS, max_steps=3, n_heads=2, n_neighbors=5, random_state=SEED, n_jobs=n_jobs
+    ).fit(X).labels_,
+}  # fmt: skip
+FORMS = {
+    "Fortran order": np.asfortranarray,
+    "float32": lambda X: X.astype(np.float32),
+    "frame": lambda X: pd.DataFrame(X, index=[f"row {k}" for k in range(len(X))]),
+    # a list would be several spaces
+    "chunks": lambda X: iter(np.split(X, [7, 20])),
+}
+
+
+@pytest.mark.parametrize("method", FLAT)
+@pytest.mark.parametrize("form", FORMS)
+def test_flat_models_do_not_depend_on_how_the_rows_are_held(method, form):
+    X = blobs()
+    assert np.array_equal(FLAT[method](X, 1), FLAT[method](FORMS[form](X), 1))
+
+
+@pytest.mark.parametrize("method", FLAT)
+def test_flat_models_do_not_depend_on_the_number_of_threads(method):
+    X = blobs()
+    assert np.array_equal(FLAT[method](X, 1), FLAT[method](X, 2))
 
 
 @every_method
