@@ -249,7 +249,8 @@ PACKAGES = (
         paper="Campello et al. 2013, Density-based clustering based on hierarchical density estimates",
         call="arbora.baselines.packages:fast_hdbscan",
         library="fast_hdbscan",
-        deviations="The whole tree of mutual reachability is given, not the condensed one.",
+        deviations="The whole tree of mutual reachability is given, not the condensed one. Groups that its search of "
+        "neighbors leaves unconnected are joined at the top, in its order.",
         needs=("fast_hdbscan",),
         extra="baselines",
         metrics=("euclidean",),
