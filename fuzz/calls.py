@@ -209,9 +209,9 @@ def refine(rng: Generator, note: Note) -> None:
     tree = ab.refine(start, found, random_state=seed, **given)
     checks.valid_tree(tree, n)
     checks.links_kept(tree, given.get("must_link") or [], given.get("cannot_link") or [])
-    if given.get("keep_subtrees"):
-        kept = checks.leaf_sets(start)[given["keep_subtrees"][0]]
-        checks.require(kept in checks.leaf_sets(tree), "a kept subtree is still a subtree")
+    for kept in () if given.get("keep_subtrees") is None else given["keep_subtrees"]:
+        clade = checks.leaf_sets(start)[kept]
+        checks.require(clade in checks.leaf_sets(tree), "a kept subtree is still a subtree")
     if given.get("n_internal") is not None:
         checks.require(tree.n_internal <= given["n_internal"], "at most n_internal internal nodes")
     elif not {"must_link", "cannot_link"} & set(given) and given.get("objective", "dasgupta") == "dasgupta":

@@ -142,3 +142,12 @@ def test_the_registry_loads_none_of_the_systems():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["adamic-adar", "dcsbm-links"])
+@pytest.mark.parametrize(
+    "pairs", [1j, 3, None, "ab", [0, 1], [[0, 1, 2]], [[0.0, 1.0]], [[0, 3]], [[-1, 0]], [[0], [1, 2]]]
+)
+def test_pairs_that_are_none_of_the_graph_are_refused_by_name(name, pairs):
+    with pytest.raises(ValueError, match="pairs must"):
+        ab.baselines.fit(name, ([0, 1], [1, 2]), pairs=pairs, random_state=0)

@@ -266,7 +266,8 @@ def adamic_adar(similarity: Any, pairs: ArrayLike) -> Floats:
     """
     from arbora.tasks.link_prediction import adamic_adar_scores
 
-    return adamic_adar_scores(read_graph(similarity, "adamic_adar"), pairs)
+    found = read_graph(similarity, "adamic_adar")
+    return adamic_adar_scores(found, _checked_pairs(pairs, found.n_points))
 
 
 def block_model_links(similarity: Any, pairs: ArrayLike, *, random_state: RandomState = None) -> AnyFloats:
@@ -311,12 +312,28 @@ def autoencoder_links(
     from arbora.tasks.link_prediction import inner_product_scores
 
     found = read_graph(similarity, "VGAE")
+    wanted = _checked_pairs(pairs, found.n_points)
     vectors = embed_graph(found, max_epochs=max_epochs, random_state=seed_of(random_state))
-    return inner_product_scores(vectors, np.asarray(pairs, dtype=np.int64))
+    return inner_product_scores(vectors, wanted)
 
 
 def _scored(name: str, similarity: Any, pairs: ArrayLike, random_state: RandomState) -> AnyFloats:
     from arbora.tasks.link_prediction import baselines
 
     method = baselines(seed_of(random_state))[name]
-    return method(read_graph(similarity, name), np.asarray(pairs, dtype=np.int64))
+    found = read_graph(similarity, name)
+    return method(found, _checked_pairs(pairs, found.n_points))
+
+
+def _checked_pairs(pairs: ArrayLike, n_points: int) -> Ints:
+    """Two nodes per row, or an error that says what came."""
+    try:
+        found = np.asarray(pairs)
+    except ValueError:
+        found = np.empty(0)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be whole numbers of shape (n_pairs, 2). Got {pairs!r:.100}.")
+    wrong = found[((found < 0) | (found >= n_points)).any(axis=1)]
+    if len(wrong):
+        raise ValueError(f"pairs must hold nodes from 0 to {n_points - 1}. Got {wrong[0].tolist()}.")
+    return found.astype(np.int64)
