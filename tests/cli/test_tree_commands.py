@@ -84,7 +84,7 @@ def test_every_pair_of_options_of_a_cut_works_as_in_python_or_is_refused(options
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "Give exactly one of --clusters, --height, --max-size, --min-size"),
+        ((), "Use exactly one of --clusters, --height, --max-size, --min-size"),
         (("-k", "0"), "--clusters must be a positive whole number, or several as in 3,5,10. Got '0'"),
         (("-k", "3,,5"), "Got '3,,5'"),
         (("-k", "2.5"), "Got '2.5'"),
@@ -258,7 +258,7 @@ def test_labels_that_cannot_be_scored_are_refused(labels, code, words, file, tmp
 
 
 def test_nothing_to_score_against_and_no_file_of_labels(file, tmp_path):
-    assert "give --data, --labels or --compare" in run("score", file, code=USAGE).err
+    assert "use --data, --labels or --compare" in run("score", file, code=USAGE).err
     assert "cannot be read as labels" in run("score", file, "--labels", tmp_path / "no", code=UNREADABLE).err
 
 

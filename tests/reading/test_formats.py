@@ -270,7 +270,7 @@ def test_condensed_distances_are_opened(tmp_path):
     np.save(tmp_path / "d.npy", D[np.triu_indices(5, 1)])
     assert np.array_equal(ab.read(tmp_path / "d.npy", kind="distances").values, D)
     np.save(tmp_path / "bad.npy", np.arange(7.0))
-    with pytest.raises(ValueError, match="no condensed matrix"):
+    with pytest.raises(ValueError, match="not a condensed matrix"):
         ab.read(tmp_path / "bad.npy", kind="distances")
 
 
@@ -325,7 +325,7 @@ def test_trees_come_from_npz_newick_linkage_matrices_and_graphml(tmp_path):
         ("x.html", "<html><table></table></html>", "XML or HTML"),
         ("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1", "not a whole MatrixMarket"),
         ("x.mtx", b"%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 1" + bytes(8), "NUL"),
-        ("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 1.x", "no number"),
+        ("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 1.x", "not a number"),
         ("g.graphml", "<?xml version='1.0'?><graphml><graph>", "not a whole GraphML"),
         ("g.gml", "graph [ node [", "not a whole GML"),
         ("g.edges", "a b c d e\n", "line 1"),

@@ -82,20 +82,20 @@ def fit(
         str | None,
         typer.Option(
             "--scanpy",
-            help="Of an h5ad: build a tree over the groups of this obs column, and write it for scanpy's plots.",
+            help="For an h5ad: build a tree over the groups of this obs column, and write it for scanpy's plots.",
         ),
     ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
             "--workers",
-            help="Rows stay in their file: build the tree with so many Dask worker processes here.",
+            help="Leave the rows in their file: build the tree with this many local Dask worker processes.",
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
-            "--scheduler", metavar="ADDRESS", help="The same on your Dask cluster: tcp://host:port."
+            "--scheduler", metavar="ADDRESS", help="The same on your own Dask cluster: tcp://host:port."
         ),
     ] = None,
     *,
@@ -122,11 +122,14 @@ def refine(
     ],
     out: o.OutFile = None,
     objective: Annotated[
-        str, typer.Option("--objective", help="What to improve: dasgupta (lower) or tsd (higher).")
+        str,
+        typer.Option(
+            "--objective", help="What to optimize: dasgupta (lower is better) or tsd (higher is better)."
+        ),
     ] = "dasgupta",
     metric: o.Metric = None,
     max_sweeps: Annotated[
-        int, typer.Option("--max-sweeps", min=1, help="Number of passes over the tree at most.")
+        int, typer.Option("--max-sweeps", min=1, help="Largest number of passes over the tree.")
     ] = 100,
     checkpoint: o.CheckpointFolder = None,
     *,
@@ -247,23 +250,23 @@ def reproduce(
     paper: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PAPER", help="hyphc, ghhc, fph, l2h or arbora; all without.", show_default=False
+            metavar="[PAPER", help="hyphc, ghhc, fph, l2h or arbora; all if omitted.", show_default=False
         ),
     ] = None,
     table: Annotated[
         str | None,
-        typer.Argument(metavar="[TABLE]]", help="A table of it, as --list names it.", show_default=False),
+        typer.Argument(metavar="[TABLE]]", help="One of its tables, as named by --list.", show_default=False),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", metavar="", help="Short trainings, two seeds: to see that it runs.")
+        bool, typer.Option("--quick", metavar="", help="Short training, two seeds: to see that it runs.")
     ] = False,
     methods: Annotated[
         list[str] | None,
-        typer.Option("--methods", help="A method's name or a part of names; may be repeated."),
+        typer.Option("--methods", help="A method's name, or part of one; may be repeated."),
     ] = None,
     datasets: Annotated[
         list[str] | None,
-        typer.Option("--datasets", help="A data set's name or a part of names; may be repeated."),
+        typer.Option("--datasets", help="A data set's name, or part of one; may be repeated."),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="Number of seeds; by default the table's.")
@@ -271,17 +274,15 @@ def reproduce(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for a JSON file per result, and pictures.")
     ] = Path("reproduced"),
-    again: Annotated[
-        bool, typer.Option("--again", metavar="", help="Run finished results again, too.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", metavar="", help="Also rerun finished results.")] = False,
     shows_list: Annotated[
-        bool, typer.Option("--list", metavar="", help="Print which tables there are, and run nothing.")
+        bool, typer.Option("--list", metavar="", help="List the tables, and run nothing.")
     ] = False,
     *,
     running: o.Running,
     console: Console,
 ) -> None:
-    """Run the papers' tables again: their figures beside ours, with CPU seconds, memory and a verdict."""
+    """Reproduce the papers' tables: their figures beside ours, with CPU seconds, memory and a verdict."""
     from arbora.cli.reproduce import ReproduceTask, run_reproduce
     from arbora.reproduce.runner import Choice
 
@@ -291,7 +292,7 @@ def reproduce(
 
 @command()
 def compile(*, console: Console) -> None:
-    """Compile everything ahead, so that no later command waits for it: for images and continuous integration."""
+    """Compile everything ahead of time, so that no later command waits for it: for container images and CI."""
     from arbora.cli.compile import run_compile
 
     run_compile(console)

@@ -73,7 +73,7 @@ class Console:
 
     @property
     def shows_bars(self) -> bool:
-        """Whether there is anybody to show progress to."""
+        """Whether anyone is there to see the progress."""
         return self._bar is not None
 
     @property
@@ -92,8 +92,8 @@ class Console:
     def stage(self, name: str, expected: float | None = None) -> Iterator[None]:
         """A part of the work: a bar, and its seconds for the report.
 
-        Where it is known how many seconds are `expected`, the bar moves with the clock, and slows down before its
-        end where they are over.
+        If the number of seconds is `expected`, the bar moves with the clock, and slows down near its end if the work
+        takes longer.
         """
         began = self._began[name] = time.perf_counter()
         report, over = self.progress, threading.Event()
@@ -119,7 +119,7 @@ class Console:
 
 
 def plain(value: Any) -> Any:
-    """The same with NumPy's numbers as Python's, and without NaN or infinity, which JSON does not know."""
+    """The same with NumPy's numbers as Python's, and without NaN or infinity, which JSON does not have."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

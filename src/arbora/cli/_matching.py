@@ -26,7 +26,7 @@ def matched(tree: Tree, data: Dataset) -> Tree:
     elif data.names is None:
         raise Unusable(
             f"The leaves of the tree have names ({leaves[0]!r}, ...), the rows of {data.source} have none. "
-            "Say which column holds them with --name-column."
+            "Name the column that holds them with --name-column."
         )
     else:
         return _by_name(tree, leaves, data)

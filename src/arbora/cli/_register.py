@@ -12,7 +12,7 @@ from arbora.cli import _options as o
 from arbora.cli._exit import MEANINGS, one_line_errors
 
 _CODES = "  ".join(f"{code}: {meaning}." for code, meaning in MEANINGS.items())
-# Under which name a command receives what a group of options becomes.
+# The name under which a command receives the record of a group of options.
 _RECORD = {
     o.reading: "reading",
     o.reading_tree: "reading",

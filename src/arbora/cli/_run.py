@@ -20,7 +20,7 @@ from arbora.tree import Tree
 if TYPE_CHECKING:
     from arbora.search.cluster import Settled
 
-# Metrics of the graph of nearest neighbors, on which costs are measured and trees refined; "auto" sees what suits.
+# Metrics of the graph of nearest neighbors, on which costs are measured and trees refined; "auto" picks what suits.
 GRAPH_METRICS = ("auto", "cosine", "euclidean")
 
 
@@ -33,13 +33,13 @@ class Comparing:
 
     @classmethod
     def asked(cls, metric: str | None, scale: str) -> Comparing:
-        """By the options of the command line; a metric that graphs do not have is the method's own matter."""
+        """By the options of the command line; a metric that graphs do not have concerns the method alone."""
         check_option("--scale", scale, SCALES)
         return cls(metric if metric in GRAPH_METRICS else "auto", scale)
 
     @classmethod
     def of_scaled(cls, metric: str | None) -> Comparing:
-        """For vectors that are scaled already: their direction means nothing any more."""
+        """For vectors that are already scaled: their direction no longer means anything."""
         return cls(metric if metric in GRAPH_METRICS else "euclidean", "none")
 
 
@@ -117,7 +117,7 @@ def options_of(reading: Reading) -> ReadOptions:
 
 
 def read_dataset(source: str, reading: Reading, console: Console, *, only_shown: bool = False) -> Dataset:
-    """The data, with what it was taken for printed and what is doubtful said.
+    """The data; prints how it was interpreted, and warns about what is doubtful.
 
     Missing values are refused, unless the data is only shown.
     """
@@ -130,7 +130,7 @@ def read_dataset(source: str, reading: Reading, console: Console, *, only_shown:
 
 
 def describe(data: Dataset, console: Console) -> None:
-    """Print what was taken for what."""
+    """Print how the columns were interpreted."""
     lines = str(data).splitlines()
     n_warnings = len(data.warnings)
     console.say("\n".join(lines[: len(lines) - n_warnings]))

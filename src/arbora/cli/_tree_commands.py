@@ -34,7 +34,9 @@ def score(
     data: o.DataBehind = None,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="Classes alone, in the order of the leaves: one per line, or an npy."),
+        typer.Option(
+            "--labels", help="Only the classes, in the order of the leaves: one per line, or an npy."
+        ),
     ] = None,
     compare: o.OtherTree = None,
     metric: o.Metric = None,
@@ -105,7 +107,7 @@ def plot(
     ] = None,
     strips: Annotated[
         str | None,
-        typer.Option("--strips", help="Columns of the data to draw as strips of color, as in 'age,town'."),
+        typer.Option("--strips", help="Columns of the data to draw as color strips, as in 'age,town'."),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the picture.")] = None,
     scale_by: Annotated[
@@ -178,13 +180,13 @@ def cut(
         typer.Option(
             "--min-size",
             metavar="NUMBER|auto",
-            help="Fewest leaves of a cluster; with -k smaller branches join what is near, and auto is what "
-            "TreeClustering takes.",
+            help="Fewest leaves of a cluster; with -k smaller branches join a nearby cluster, and auto is what "
+            "TreeClustering uses.",
         ),
     ] = None,
     by: Annotated[
         str,
-        typer.Option("--by", help="What the cut into -k clusters is best at: height, density or balance."),
+        typer.Option("--by", help="What the cut into -k clusters optimizes: height, density or balance."),
     ] = "height",
     out: TableFile = None,
     into: Annotated[
@@ -220,7 +222,7 @@ def taxonomy(
         ),
     ] = None,
     by: Annotated[
-        str, typer.Option("--by", help="What the levels are best at: height, density or balance.")
+        str, typer.Option("--by", help="What the levels optimize: height, density or balance.")
     ] = "height",
     out: o.OutFile = None,
     *,

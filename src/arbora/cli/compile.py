@@ -11,6 +11,6 @@ def run_compile(console: Console) -> None:
     built = compile_kernels(progress=console.progress)
     console.say(
         f"compiled {built.n_compiled} kernels in {built.seconds:.0f} s; "
-        f"{built.n_ready} of {built.n_kernels} are ready, the others are for input that is rare"
+        f"{built.n_ready} of {built.n_kernels} are ready; the others serve rare kinds of input"
     )
     console.result(built._asdict())

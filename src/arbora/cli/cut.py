@@ -44,13 +44,13 @@ class CutTask:
         given: dict[str, Any] = {name: value for name, value in single.items() if value is not None}
         if self.clusters is None:
             if len(given) != 1:
-                raise WrongOption("Give exactly one of --clusters, --height, --max-size, --min-size.")
+                raise WrongOption("Use exactly one of --clusters, --height, --max-size, --min-size.")
             if self.by != "height":
                 raise WrongOption("--by needs --clusters.")
             return [given]
         if set(given) - {"min_size"}:
             raise WrongOption(
-                "Give exactly one of --clusters, --height, --max-size; --min-size goes with --clusters."
+                "Use exactly one of --clusters, --height, --max-size; --min-size can be combined with --clusters."
             )
         return [{"n_clusters": level, "by": self.by, **given} for level in levels_of(self.clusters)]
 
@@ -75,7 +75,7 @@ def least(text: str | None) -> int | str | None:
 
 
 def levels_of(text: str) -> list[int] | list[str]:
-    """Numbers of clusters, or the one that is to be found."""
+    """Numbers of clusters, or "auto"."""
     return ["auto"] if text.strip() == "auto" else numbers(text)
 
 

@@ -81,7 +81,7 @@ def _finish(tree: Tree, report: Any, task: FitTask, outputs: Outputs, console: C
 
 def _check(task: FitTask, outputs: Outputs, reading: Reading) -> None:
     if task.workers is not None and task.scheduler is not None:
-        raise WrongOption("--workers starts a cluster and --scheduler uses yours. Give one of them.")
+        raise WrongOption("--workers starts a cluster and --scheduler uses yours. Use one of them.")
     if task.workers is not None and task.workers < 1:
         raise WrongOption(f"--workers must be at least 1. Got {task.workers}.")
     if task.method != "auto":
@@ -100,7 +100,7 @@ def _check(task: FitTask, outputs: Outputs, reading: Reading) -> None:
     for option, is_given in refused.items():
         if is_given:
             raise WrongOption(
-                f"{option} needs the rows in memory and does not go with --workers or --scheduler."
+                f"{option} needs the rows in memory and cannot be combined with --workers or --scheduler."
             )
     if outputs.out is not None:
         tree_format(str(outputs.out))

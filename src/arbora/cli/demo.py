@@ -1,4 +1,4 @@
-"""``arbora demo``: handwritten digits, from numbers to a page one can explore."""
+"""``arbora demo``: handwritten digits, from numbers to an explorable page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def run_demo(folder: Path, running: Running, console: Console) -> None:
     console.say(columns(["method", "dendrogram purity", "NMI at 10", "accuracy at 10", "seconds"], rows))
     compiling = round(watch.seconds - compiled_before, 2)
     if compiling > 0:
-        console.say(f"compiling took {compiling:.1f} s besides, this once (arbora compile does it ahead)")
+        console.say(
+            f"compiling took {compiling:.1f} s in addition, only this once (arbora compile does it ahead of time)"
+        )
     names = [f"{digit} (#{k})" for k, digit in enumerate(digits.target)]
     tree = trees["arbora"].replace(name=names)
     page = _write(folder, tree, trees["ward"].replace(name=names), digits)

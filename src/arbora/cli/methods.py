@@ -20,7 +20,7 @@ from arbora.cli._options import Reading, Running
 from arbora.cli._run import GRAPH_METRICS, Comparing, Run, neighbor_graph, read_dataset
 from arbora.tree import Tree
 
-# What can be given as a graph, of nearest neighbors where it is none.
+# What can be given as a graph; anything else becomes a graph of nearest neighbors.
 _TO_GRAPH = ("vectors", "graph", "distances")
 # The data, and what has an option of its own or only makes sense in Python.
 _NOT_SETTINGS = (
@@ -79,7 +79,7 @@ def chosen_method(name: str) -> Method:
 
 
 def chosen_metric(name: str, metric: str | None, kind: str | None = None) -> str | None:
-    """The metric that a method uses: the one asked for, or its default; refused where it knows no such metric."""
+    """The metric that a method uses: the one asked for, or its default; refused if it does not support that metric."""
     known = chosen_method(name).metrics
     if kind is not None and kind != "vectors":
         if metric is not None:
@@ -89,7 +89,7 @@ def chosen_metric(name: str, metric: str | None, kind: str | None = None) -> str
         return None
     if metric is not None and metric not in known:
         allowed = f"knows {', '.join(known)}" if known else "uses none"
-        raise WrongOption(f"--metric {metric} does not go with --method {name}, which {allowed}.")
+        raise WrongOption(f"--metric {metric} cannot be combined with --method {name}, which {allowed}.")
     return metric or (known[0] if known else None)
 
 
@@ -181,7 +181,7 @@ def build_tree(run: Run) -> Tree:
 
 
 def _options(run: Run, method: Method) -> dict[str, Any]:
-    """What the command line decides besides ``--set``, as far as the method has such a parameter."""
+    """What the command line decides besides ``--set``, if the method has such a parameter."""
     is_array = run.data.kind in ("vectors", "distances") and not method.needs_graph
     known = {
         "metric": run.metric if run.data.kind == "vectors" and is_array else None,

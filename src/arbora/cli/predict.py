@@ -73,14 +73,14 @@ def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Da
     from arbora import TreeClustering
 
     if task.metric is not None:
-        raise WrongOption("--metric needs --data; a model knows its own.")
+        raise WrongOption("--metric needs --data; a model has its own.")
     if reading.scale != "auto":
         raise WrongOption("--scale needs --data; a model scales new points as its own.")
     try:
         model = TreeClustering.load(task.model)
     except FormatError as error:
         raise FormatError(
-            f"{task.model} is not a model that arbora fit --model wrote. With a tree, give its --data as well."
+            f"{task.model} is not a model that arbora fit --model wrote. With a tree, pass its --data as well."
         ) from error
     except OSError as error:
         raise FormatError(f"{task.model} cannot be read: {error.strerror}.") from error
@@ -116,7 +116,7 @@ def _by_tree(
 
 
 def _quoted(names: list[str]) -> str | None:
-    """Names of columns as one option; None where a comma in a name would part it."""
+    """Names of columns as one option; None if a comma in a name would split it."""
     return None if any("," in name for name in names) else ",".join(names)
 
 

@@ -58,7 +58,7 @@ def run_report(
 
 
 def class_numbers(y: Any, names: list[str], source: str) -> Any:
-    """Column of each point's true class, by name or, where these are no names, by number."""
+    """Column of each point's true class, by name or, if these are not names, by number."""
     place = {name: k for k, name in enumerate(names)}
     values = y.tolist()
     if any(value is None for value in values):

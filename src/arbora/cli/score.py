@@ -52,7 +52,7 @@ def run_score(task: ScoreTask, reading: Reading, running: Running, console: Cons
     """Every score that the given files allow."""
     limit_threads(running)
     if task.source is None and task.labels is None and task.compare is None:
-        raise WrongOption("There is nothing to score against: give --data, --labels or --compare.")
+        raise WrongOption("There is nothing to score against: use --data, --labels or --compare.")
     tree = read_tree_file(task.tree, reading)
     scores: dict[str, float] = {}
     metric = None
@@ -142,7 +142,7 @@ def print_scores(console: Console, scores: Mapping[str, float]) -> None:
 
 
 def read_labels(path: Path, n_leaves: int) -> NDArray[Any]:
-    """Classes of the leaves: an npy, or one per line; an empty line is no class."""
+    """Classes of the leaves: an npy, or one per line; an empty line means no class."""
     try:
         raw = path.read_bytes()
         if raw.startswith(b"\x93NUMPY"):

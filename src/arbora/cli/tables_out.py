@@ -21,12 +21,12 @@ from arbora.reading.contents import contents_of
 from arbora.reading.single_cell import open_h5ad
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".json", ".parquet")
-# What spreadsheets take for a formula.
+# Beginnings of cells that spreadsheets take for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_table(path: Path | None, *, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Refuse a name that no format belongs to."""
+    """Refuse a file name without a known format."""
     if path is not None and path.suffix.lower() not in suffixes:
         raise WrongOption(f"{path}: a table is written as {', '.join(suffixes)}.")
 
@@ -62,7 +62,7 @@ def as_text(columns: Mapping[str, Sequence[Any]], delimiter: str = ",") -> str:
 
 
 def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
-    """Columns on standard output; a terminal is spared the control characters that names may hold."""
+    """Columns on standard output; on a terminal, without control characters that names may hold."""
     text = as_text(columns)
     print(printable(text) if sys.stdout.isatty() else text, end="")
 

@@ -136,7 +136,7 @@ def _of_rows(arrays: Mapping[str, NDArray[Any]], n: int, name: str, options: Rea
 
 
 def _named_classes(y: NDArray[Any], arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Classes by name where the archive names them; -1 is no class."""
+    """Classes by name where the archive names them; -1 means no class."""
     names = next((arrays[key] for key in _CLASS_KEYS if key in arrays and arrays[key].ndim == 1), None)
     if names is None or y.dtype.kind not in "iu" or not len(y) or y.max() >= len(names) or y.min() < -1:
         return y

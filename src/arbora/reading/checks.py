@@ -1,4 +1,4 @@
-"""What should be checked before a tree is trusted: columns that rule all others, row numbers, missing values."""
+"""What should be checked before a tree is trusted: columns that dominate all others, row numbers, missing values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from arbora.reading.columns import Column
 from arbora.reading.dataset import Dataset
 from arbora.reading.roles import listed
 
-# Columns rule the others if they hold this share of the variance and each this many times the next one's.
+# Columns dominate if together they hold this share of the variance, each this many times that of the next.
 _SHARE = 0.95
 _TIMES = 100.0
 _FEWEST_ROWS = 4
 
 
 def warnings_of(data: Dataset, scale: str) -> list[str]:
-    """Sentences for whoever reads the data."""
+    """Sentences for the reader of the data."""
     if data.kind != "vectors" or sp.issparse(data.values):
         return []
     values = np.asarray(data.values, dtype=np.float64)
@@ -103,7 +103,7 @@ def _rulers(measure: NDArray[np.float64]) -> NDArray[np.int64] | None:
     order = np.argsort(-measure, kind="stable")
     ordered = measure[order]
     for count in range(1, len(ordered) // 2 + 1):
-        # constant columns are no measure of the others
+        # constant columns say nothing about the others
         following = ordered[count]
         if following > 0 and ordered[count - 1] >= _TIMES * following:
             return np.sort(order[:count]) if ordered[:count].sum() >= _SHARE * ordered.sum() else None

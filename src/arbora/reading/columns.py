@@ -74,7 +74,7 @@ def as_word(value: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or pandas' or NumPy's word for missing."""
+    """Whether a value is None, NaN, or pandas' or NumPy's missing value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and bool(value != value)
@@ -157,7 +157,7 @@ def _of_pandas(series: Any) -> NDArray[Any]:
 
 
 def _objects(values: Iterable[Any]) -> NDArray[Any]:
-    """A one-dimensional array of objects, also of lists, which NumPy would make a matrix of."""
+    """A one-dimensional array of objects, also of lists, which NumPy would turn into a matrix."""
     listed = list(values)
     array = np.empty(len(listed), dtype=object)
     for place, value in enumerate(listed):

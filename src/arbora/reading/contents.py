@@ -50,7 +50,7 @@ _HEAD = 65536
 
 
 class Contents:
-    """Bytes with the name they are called by in messages, and the suffix of the file.
+    """Bytes with their name in messages, and the suffix of the file.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def contents_of(source: str) -> Contents:
     """Contents of a path, or of standard input for "-"; gzip, bzip2, xz and zip with one file are unpacked."""
     if source == "-":
         if sys.stdin.isatty():
-            raise FormatError("Nothing on standard input. Give a file, or pipe one in.")
+            raise FormatError("Nothing on standard input. Name a file, or pipe one in.")
         contents = Contents("standard input", "", sys.stdin.buffer.read())
     else:
         path = Path(source)
@@ -100,7 +100,7 @@ def contents_of(source: str) -> Contents:
 
 
 def format_of(contents: Contents) -> str:
-    """Format by the first bytes; text without a mark of its own by the file's name, and else a table."""
+    """Format by the first bytes; for text without a marker, by the file's name, and otherwise a table."""
     raw = contents.head
     for mark, kind in (
         (b"\x93NUMPY", "npy"),
@@ -164,7 +164,7 @@ def _file_bytes(path: Path, most: int = -1) -> bytes:
     except IsADirectoryError:
         raise FormatError(f"{path} is a folder.") from None
     except PermissionError:
-        raise FormatError(f"{path} may not be read: permission denied.") from None
+        raise FormatError(f"{path} cannot be read: permission denied.") from None
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}.") from error
 

@@ -61,7 +61,7 @@ def _edge_separator(body: str, options: ReadOptions) -> re.Pattern[str]:
     if options.delimiter is not None:
         return re.compile(re.escape(one_character(options.delimiter)))
     lines = [line for line in body[:100_000].splitlines()[:50] if line.strip()]
-    # names with blanks in them are separated by tabs or commas
+    # names that contain blanks are separated by tabs or commas
     for candidate in ("\t", ";", ","):
         if lines and all(candidate in line.strip() for line in lines):
             return re.compile(re.escape(candidate) + ("+" if candidate == "\t" else ""))
@@ -191,7 +191,7 @@ def _tree_of(graph: Any) -> Any:
 
     from arbora.tree import Tree
 
-    # GraphML makes texts of the nodes' numbers
+    # GraphML turns node numbers into text
     numbered = networkx.relabel_nodes(graph, {node: int(node) for node in graph.nodes})
     return Tree.from_networkx(numbered)
 
@@ -204,11 +204,11 @@ def _number_of(weight: Any, name: str) -> float:
 
 
 def read_matrix_market(contents: Contents, options: ReadOptions) -> Dataset:
-    """A square sparse matrix is a graph, another one vectors."""
+    """A square sparse matrix is a graph, any other holds vectors."""
     raw, name = contents.raw, contents.name
     if b"\0" in raw:
         raise FormatError(
-            f"{name} is not a whole MatrixMarket file: it holds NUL bytes, which a crash leaves."
+            f"{name} is not a whole MatrixMarket file: it holds NUL bytes, as a crash leaves behind."
         )
     _refuse_foreign_characters(raw, name)
     try:
@@ -237,7 +237,7 @@ def _refuse_foreign_characters(raw: bytes, name: str) -> None:
     foreign = raw[start:].translate(None, _OF_NUMBERS)
     if foreign:
         raise FormatError(
-            f"{name} is not a whole MatrixMarket file: below its header it holds {foreign[:1]!r}, which is no number."
+            f"{name} is not a whole MatrixMarket file: {foreign[:1]!r} below its header is not a number."
         )
 
 
@@ -252,7 +252,7 @@ def graph_of_adjacency(matrix: Any, name: str, format: str, options: ReadOptions
         if options.directed is None:
             raise ValueError(
                 f"{name} is a square matrix that is not symmetric. As a graph it needs directed='sum', 'max' or 'mean' "
-                "for what its two directions become; kind='vectors' takes its rows as vectors."
+                "to combine its two directions; kind='vectors' takes its rows as vectors."
             )
         csr, notes = (
             _symmetric(csr, options.directed),

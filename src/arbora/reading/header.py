@@ -16,7 +16,7 @@ def is_header(first: Sequence[str], rest: Sequence[Sequence[str]], name: str) ->
     """Whether `first` names the columns of the rows in `rest`.
 
     Text above numbers is a header. So are numbers that count (0, 1, 2, ...; 1990, 1991, ...) above values that do
-    not. Where both readings are sensible, the caller is asked.
+    not. If both readings are plausible, the caller must decide.
     """
     numbers = [cell for cell in first if NUMBER.fullmatch(cell)]
     if not numbers:
@@ -50,7 +50,7 @@ def _is_text_header(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool
         below = [row[place] for row in rest if row[place] not in MISSING_WORDS]
         if any(NUMBER.fullmatch(cell) or cell.startswith("[") for cell in below):
             return True
-    # all text: names of columns are distinct, and do not return among the values
+    # all text: names of columns are distinct, and do not recur among the values
     named = [cell for cell in first if cell]
     returning = any(cell and cell == row[place] for row in rest for place, cell in enumerate(first))
     has_decimal_commas = any(

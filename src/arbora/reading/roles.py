@@ -1,7 +1,7 @@
 """Which columns of a table are features, labels, names, texts and metadata.
 
-What the caller said counts. Otherwise a column of vectors is the features, and else every column of numbers is, but
-for those that only number or identify the rows; they become names, never features.
+The caller's choice counts. Otherwise a column of vectors is the features, or else every column of numbers except
+those that only number or identify the rows; they become names, never features.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _IDENTIFIER = re.compile(
 _CAMEL_IDENTIFIER = re.compile(r".*[a-z](Id|ID)")
 _NAME_WORDS = frozenset({"name", "names", "title", "label_name", "sample", "gene", "cell", "node"})
 _TEXT_WORDS = frozenset({"text", "texts", "document", "documents", "content", "body", "abstract", "sentence"})
-# A column of text with more characters per row than this is for reading, not for naming.
+# A column with more characters per row than this holds texts to read, not names.
 _LONG_TEXT = 80
-# Fewer rows may count by accident.
+# Fewer rows may look numbered by accident.
 _FEWEST_COUNTED = 4
 
 
@@ -261,10 +261,10 @@ def _no_features(roles: _Roles, aside: list[str]) -> str:
     if aside or roles.names is not None:
         numbering = aside or [roles.words["names"]]
         parts.append(
-            f"{', '.join(numbering)} only numbers or names the rows; features= takes it nevertheless."
+            f"{', '.join(numbering)} only numbers or names the rows; pass features= to use it nevertheless."
         )
     else:
-        parts.append("If it should have some, delimiter= or decimal= may be another.")
+        parts.append("If it should have some, try another delimiter= or decimal=.")
     return " ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Square matrices: distances, similarities or vectors. The caller says which, where it could be more than one."""
+"""Square matrices: distances, similarities or vectors. The caller decides if it could be more than one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def square_dataset(
 ) -> Dataset | None:
     """Distances or similarities of a square or condensed matrix; None for what is vectors.
 
-    A symmetric matrix whose kind was not said is refused: distances taken for vectors give a tree that means nothing.
+    A symmetric matrix of unknown kind is refused: distances taken for vectors give a meaningless tree.
     """
     if options.kind in ("vectors", "graph") or array.dtype.kind not in "biuf":
         return None
@@ -69,7 +69,7 @@ def _from_condensed(array: NDArray[Any], source: str, kind: str) -> NDArray[np.f
     n = round((1 + np.sqrt(1 + 8 * len(array))) / 2)
     if n * (n - 1) // 2 != len(array):
         raise ValueError(
-            f"{source} holds {len(array):,} numbers, which is not n * (n - 1) / 2 for any n: no condensed matrix."
+            f"{source} holds {len(array):,} numbers, which is not n * (n - 1) / 2 for any n: not a condensed matrix."
         )
     refuse_if_too_large(24 * n * n, f"The values of {source} as a square", "Cluster the vectors behind them.")
     full = np.zeros((n, n))

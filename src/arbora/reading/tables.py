@@ -95,7 +95,7 @@ def _all_missing_as_text(numbers: NDArray[np.float64]) -> Any:
 
 
 def _by_arrow(text: str, layout: Layout, numeric: list[bool]) -> list[Any] | None:
-    """The same through Arrow's reader, or None where it reads anything else than `_by_cell` would."""
+    """The same through Arrow's reader, or None if it reads anything differently from `_by_cell`."""
     try:
         import pyarrow as pa
         import pyarrow.csv as pa_csv

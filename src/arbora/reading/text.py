@@ -1,4 +1,4 @@
-"""Text tables: encoding, delimiter, decimal mark, header and row names are found, or asked for where they could be two.
+"""Text tables: encoding, delimiter, decimal mark, header and row names are detected, or asked for if ambiguous.
 
 What R and pandas write is understood as they mean it: a header one cell shorter than the rows (``write.table``), an
 empty first header cell (``write.csv``, ``to_csv``), decimal commas (``write.csv2``), numbered column names.
@@ -47,17 +47,17 @@ def decoded(raw: bytes, name: str) -> str:
         except UnicodeDecodeError as error:
             raise FormatError(f"{name} is damaged UTF-16 text: {error.reason}.") from error
     if b"\0" in raw:
-        raise FormatError(f"{name} is binary or damaged: it holds NUL bytes. format= says what it is.")
+        raise FormatError(f"{name} is binary or damaged: it holds NUL bytes. Pass format= to say what it is.")
     try:
         text = raw.decode("utf-8-sig")
-        # line ends of the old Macintosh
+        # line endings of the classic Macintosh
         return text if "\n" in text else text.replace("\r", "\n")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
         strange = sum(not (c.isprintable() or c in "\r\n\t") for c in text[:65536])
         if strange > len(text[:65536]) / 20:
             raise FormatError(
-                f"{name} is binary, in no format that arbora recognizes. format= says what it is."
+                f"{name} is binary, in no format that arbora recognizes. Pass format= to say what it is."
             ) from None
         return text
 
@@ -131,7 +131,7 @@ def _check_width(row: list[str], width: int, count: int, name: str) -> None:
     if len(row) != width:
         raise FormatError(
             f"{name}: row {count} has {len(row)} columns, the rows before it {width}. "
-            "The file may be cut short, or its delimiter= another."
+            "The file may be cut short, or need another delimiter=."
         )
 
 
@@ -184,7 +184,7 @@ def _is_quoted_header(start: str, first: Sequence[str]) -> bool:
 
 
 def _decimal(body: list[list[str]], delimiter: str, name: str) -> str:
-    """The decimal mark of the sampled rows; a comma only if some column can be read in no other way."""
+    """The decimal mark of the sampled rows; a comma only if some column can be read no other way."""
     if delimiter == ",":
         return "."
     points = commas = thousands = False

@@ -148,7 +148,7 @@ def count_inversions(position):
 def best_exemplars(n_leaves, features, size, parent, offsets, index, k):
     """For each node the (up to) k leaves nearest the mean of its leaves, -1 where it has fewer.
 
-    A node looks only at the exemplars of its children, so the whole takes O(nodes * branching * k * d).
+    A node considers only the exemplars of its children, so the whole takes O(nodes * branching * k * d).
     """
     n_nodes = n_leaves + offsets.shape[0] - 1
     mean = np.zeros((n_nodes, features.shape[1]), dtype=np.float64)
@@ -189,7 +189,7 @@ def best_exemplars(n_leaves, features, size, parent, offsets, index, k):
 def majority_below(codes, n_classes, start, size):
     """Most frequent class below each node, and its count; codes are in leaf order, negative = missing.
 
-    One pass of running counts a class: O(n_classes * nodes) time, O(nodes) memory.
+    One pass of running counts per class: O(n_classes * nodes) time, O(nodes) memory.
     """
     winner = np.full(start.shape[0], -1, dtype=np.int64)
     count = np.zeros(start.shape[0], dtype=np.int64)

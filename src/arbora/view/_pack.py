@@ -30,7 +30,7 @@ def pack(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = Non
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What ``pack`` put in; used by tests and by whoever reads a page back.
+    """What ``pack`` was given; for tests and for anyone who reads a page back.
 
     Examples
     --------

@@ -42,14 +42,14 @@ class DiskFrames:
     classes : array-like of shape (n,), optional
         Known classes of the leaves: their colors.
     every : int, default=1
-        Keep every n-th epoch.
+        Record every n-th epoch.
     with_tree : bool, default=True
         Draw the decoded tree: an internal node lies at the hyperbolic ancestor of the leaves it joins.
 
     Attributes
     ----------
     frames : list of Frame
-        Epoch (from 1), cost, embedding and tree of what was kept.
+        Epoch (from 1), cost, embedding and tree of the recorded epochs.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class DiskFrames:
         """Nothing to do."""
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> None:
-        """Keep an epoch: scikit-learn calls this after each."""
+        """Record an epoch: scikit-learn calls this after each."""
         if context.task_name != "epoch":
             return
         embedding = fitted_estimator.embedding_

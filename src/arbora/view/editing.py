@@ -1,4 +1,4 @@
-"""Edits of a tree from its page: rename, merge, move, split, remove, undo, redo, and saving what came of it."""
+"""Edits of a tree from its page: rename, merge, move, split, remove, undo, redo, and saving the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_STEPS = 200
 _LONGEST_NAME = 300
 # Leaves up to which a page holds the similarity of every pair.
 _MOST_COMPARED = 500
-NO_COST = "What edits cost is not known here: that takes the data (features) or their similarity."
+NO_COST = "What edits cost is not known here: pass the data (features) or their similarity to see it."
 
 
 class State(NamedTuple):
@@ -92,7 +92,7 @@ class Editor:
         return self._now.kept
 
     def apply(self, details: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a page asks; ValueError where that is impossible.
+        """Do what a page asks; ValueError if that is impossible.
 
         ``details["action"]`` is rename (``node``, ``name``), merge (``nodes``, ``name``), move (``node``, ``to``),
         split (``node``, which goes; its children take its place), remove (``node`` and all below it), undo, redo, save,
@@ -122,7 +122,7 @@ class Editor:
     def _rename(self, details: Mapping[str, Any]) -> int:
         node, name = self._node(details, "node"), details.get("name")
         if not isinstance(name, str) or len(name) > _LONGEST_NAME:
-            raise ValueError(f"name must be a text of at most {_LONGEST_NAME} characters.")
+            raise ValueError(f"name must be a string of at most {_LONGEST_NAME} characters.")
         self._become(self.tree.rename({node: name.strip()}))
         return node
 
@@ -131,7 +131,7 @@ class Editor:
         if not isinstance(nodes, list) or not 2 <= len(nodes) <= 1000:
             raise ValueError("nodes must be a list of at least two nodes.")
         if name is not None and (not isinstance(name, str) or len(name) > _LONGEST_NAME):
-            raise ValueError(f"name must be a text of at most {_LONGEST_NAME} characters.")
+            raise ValueError(f"name must be a string of at most {_LONGEST_NAME} characters.")
         chosen = [self._node({"node": node}, "node") for node in nodes]
         leaves = [int(leaf) for node in chosen for leaf in self.tree.leaves(node)]
         self._become(self.tree.merge(chosen, name=name or None))

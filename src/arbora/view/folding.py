@@ -1,4 +1,4 @@
-"""The page of a tree's upper part: what lies below is folded, its counts, words and exemplars kept."""
+"""The page of a tree's upper part: what lies below is folded; its counts, words and exemplars are kept."""
 
 from __future__ import annotations
 

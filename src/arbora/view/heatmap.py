@@ -256,7 +256,7 @@ def _side_tree(figure: Figure, box: Box, tree: Tree, orientation: Orientation, c
     ax = figure.add_axes(box)
     plot(tree.replace(name=None), ax=ax, orientation=orientation, names=False, max_leaves=400, line_width=0.5)
     ax.axis("off")
-    # sizes of wedges have no room between tree and heat map
+    # there is no room between tree and heat map for the sizes of wedges
     for text in list(ax.texts):
         text.remove()
     if column is None:
@@ -281,5 +281,5 @@ def _checked(data: Any, row_tree: Tree | None, col_tree: Tree | None) -> NDArray
         (col_tree, matrix.shape[1], "col_tree"),
     ):
         if tree is not None and tree.n_leaves != length:
-            raise ValueError(f"{name} must have {length} leaves, as the data. Got {tree.n_leaves}.")
+            raise ValueError(f"{name} must have {length} leaves, like the data. Got {tree.n_leaves}.")
     return matrix

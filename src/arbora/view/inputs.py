@@ -27,7 +27,7 @@ def checked_names(names: Iterable[Any], n_leaves: int, argument: str = "names") 
 
 
 def checked_texts(texts: Iterable[Any], n_leaves: int) -> list[str]:
-    """One text per leaf, "" where there is none."""
+    """One text per leaf, "" where a leaf has none."""
     if isinstance(texts, (str, bytes)):
         raise ValueError(f"texts must hold one text per leaf ({n_leaves}). Got one {type(texts).__name__}.")
     found = ["" if is_missing(text) else str(text) for text in texts]

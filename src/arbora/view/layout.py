@@ -81,7 +81,7 @@ class Layout:
         raise ValueError(f"scale must be 'auto' or one of {SCALES}. Got {scale!r}.")
 
     def readable_scale(self) -> Scale:
-        """Height, unless there is none or it squeezes large nodes against root or leaves: then size."""
+        """Height, or size if the tree has no heights or they squeeze large nodes against root or leaves."""
         tree = self.tree
         if tree.height is None:
             return "size"

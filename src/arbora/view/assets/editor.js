@@ -47,14 +47,14 @@ export class Editor {
 
   rename({ node, name }) {
     this.checkNode(node, "node");
-    if (typeof name !== "string" || name.length > LONGEST_NAME) throw new Error(`name must be a text of at most ${LONGEST_NAME} characters.`);
+    if (typeof name !== "string" || name.length > LONGEST_NAME) throw new Error(`name must be a string of at most ${LONGEST_NAME} characters.`);
     this.become(renamedNode(this.now.tree, node, name.trim()));
     return node;
   }
 
   merge({ nodes, name = null }) {
     if (!Array.isArray(nodes) || nodes.length < 2 || nodes.length > 1000) throw new Error("nodes must be a list of at least two nodes.");
-    if (name !== null && (typeof name !== "string" || name.length > LONGEST_NAME)) throw new Error(`name must be a text of at most ${LONGEST_NAME} characters.`);
+    if (name !== null && (typeof name !== "string" || name.length > LONGEST_NAME)) throw new Error(`name must be a string of at most ${LONGEST_NAME} characters.`);
     nodes.forEach((node) => this.checkNode(node, "node"));
     const leaves = nodes.flatMap((node) => this.now.tree.leaves(node));
     this.become(mergedNodes(this.now.tree, nodes, name));
