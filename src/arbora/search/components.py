@@ -21,6 +21,7 @@ from arbora.tree.surgery import is_above, labels_by_position, with_top
 
 # components whose means are joined by average linkage; more are joined by their own neighbor graph
 LINKED_UP_TO = 10_000
+_ROWS_SUMMED = 65_536
 
 
 def join_components(
@@ -88,13 +89,15 @@ def component_nodes(tree: Tree, label: Ints) -> Ints:
 
 
 def _means(rows: Any, label: Ints, n_components: int) -> Floats:
-    """Mean vector of each component."""
-    sizes = np.bincount(label, minlength=n_components)
-    member = sp.csr_array(
-        (1 / sizes[label], (label, np.arange(len(label)))), shape=(n_components, len(label))
-    )
-    means = member @ rows
-    return np.asarray(means.toarray() if sp.issparse(means) else means, dtype=np.float64)
+    """Mean vector of each component, summed in double precision piece by piece."""
+    share, means = 1 / np.bincount(label, minlength=n_components), np.zeros((n_components, rows.shape[1]))
+    for first in range(0, len(label), _ROWS_SUMMED):
+        piece = label[first : first + _ROWS_SUMMED]
+        shape = n_components, len(piece)
+        member = sp.csr_array((share[piece], (piece, np.arange(len(piece)))), shape=shape)
+        sums = member @ rows[first : first + _ROWS_SUMMED]
+        means += sums.toarray() if sp.issparse(sums) else sums
+    return means
 
 
 def _tree_of_means(means: Floats) -> Tree:

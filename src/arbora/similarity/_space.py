@@ -44,7 +44,9 @@ class Space(Protocol):
 class VectorSpace:
     """Vectors compared by Euclidean distance, or by the cosine as Euclidean distance of vectors of length 1."""
 
-    def __init__(self, X: Any, metric: Literal["cosine", "euclidean"], *, overwrite: bool = False) -> None:
+    def __init__(
+        self, X: Any, metric: Literal["cosine", "euclidean"], *, overwrite: bool = False, n_threads: int = 1
+    ) -> None:
         self.metric: Literal["cosine", "euclidean", "precomputed"] = metric
         self.names = row_names(X)
         self.reduction: Any = None
@@ -56,11 +58,11 @@ class VectorSpace:
         if self.stays_sparse:
             self.rows: Any = self._sparse(X)
         elif wide:
-            self.rows = self._scaled(self._reduced(X))
+            self.rows = self._scaled(self._reduced(X), n_threads)
         else:
             vectors = as_vectors(X, dtype=None)
             self.n_features = vectors.shape[1]
-            self.rows = self._scaled(vectors)
+            self.rows = self._scaled(vectors, n_threads)
         self.n_points = int(self.rows.shape[0])
 
     def groups(self) -> Groups:
@@ -102,10 +104,10 @@ class VectorSpace:
         self.reduction = TruncatedSVD(_SPARSE_RANK, n_iter=3, random_state=0)
         return np.asarray(self.reduction.fit_transform(self._sparse(X)))
 
-    def _scaled(self, X: AnyFloats) -> AnyFloats:
+    def _scaled(self, X: AnyFloats, n_threads: int = 1) -> AnyFloats:
         if self.metric == "euclidean":
             return X
-        return directions_apart_from_zero(X)
+        return directions_apart_from_zero(X, n_threads)
 
 
 class DistanceSpace:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from arbora._base.arrays import as_vectors, row_names
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_switch
+from arbora._base.threads import share_out
 from arbora._base.types import AnyFloats, Floats
 from arbora.similarity import _kernels as kernels
 from arbora.similarity.protocol import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 # values gathered at once when pairs are evaluated
 _PAIRS_PER_BLOCK = 1 << 20
 # values scaled at once
-_VALUES_AT_ONCE = 1 << 22
+_VALUES_AT_ONCE = 1 << 20
 
 
 class FeatureSimilarity(Similarity):
@@ -221,15 +222,20 @@ def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
     return (slice(first, first + step) for first in range(0, shape[0], step))
 
 
-def directions_apart_from_zero(rows: AnyFloats) -> AnyFloats:
+def directions_apart_from_zero(rows: AnyFloats, n_threads: int = 1) -> AnyFloats:
     """The rows scaled to length 1, with one more column: 1 for rows of zeros.
 
     A row of zeros has no direction: on an axis of its own it is at cosine 0 from every other row.
     """
     unit = np.empty((len(rows), rows.shape[1] + 1), rows.dtype)
-    for some in row_blocks(rows.shape):
-        unit[some, :-1] = directions(rows[some])
-        unit[some, -1] = np.logical_not(rows[some].any(axis=1))
+    blocks = list(row_blocks(rows.shape))
+
+    def scale(first: int, last: int) -> None:
+        for some in blocks[first:last]:
+            unit[some, :-1] = directions(rows[some])
+            unit[some, -1] = np.logical_not(rows[some].any(axis=1))
+
+    share_out(scale, len(blocks), n_threads)
     return unit
 
 

@@ -82,7 +82,9 @@ class KnnSimilarity(GraphSimilarity):
         None for ``metric="precomputed"``.
         """
         rows = self.model.index.points()
-        return None if rows is None else rows[self.model.groups.group]
+        if rows is None or not self.model.groups.has_duplicates:
+            return rows
+        return rows[self.model.groups.group]
 
     def nearby_order(self) -> Ints | None:
         """The points cell by cell, as the index has them; None where it compares all pairs."""
@@ -203,9 +205,11 @@ def knn_of(
     with_words_for_seed(random_state)
     n_threads = count_threads(n_jobs)
     with Stage(progress, "neighbors") as stage, threadpool_limits(1, "blas"):
-        space: Space = (
-            DistanceSpace(X) if metric == "precomputed" else VectorSpace(X, metric, overwrite=overwrite)
-        )
+        space: Space
+        if metric == "precomputed":
+            space = DistanceSpace(X)
+        else:
+            space = VectorSpace(X, metric, overwrite=overwrite, n_threads=n_threads)
         k = min(wanted, space.n_points - 1)
         groups = _groups(space, k)
         # a seed is drawn only where it matters
