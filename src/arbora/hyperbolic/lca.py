@@ -3,7 +3,7 @@
 In the Klein model geodesics are straight chords and Euclidean nearness to the center is hyperbolic nearness,
 so the ancestor is the foot of a perpendicular, in any dimension. `lca_point` and `lca_depth` compute that
 without cancellation. `lca_depth_lemma` (Lemma 4.1, the disk) and `lca_by_inversion` (reflections, any
-dimension) are the paper's two forms, exact in theory, fragile near the boundary: they serve to check.
+dimension) are the paper's two forms, exact in theory, fragile near the boundary: they serve as checks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Embedding a tree one already has: Sarkar's construction in the disk, and the inverse of circle decoding."""
+"""Embedding a given tree: Sarkar's construction in the disk, and the inverse of circle decoding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arbora.tree import Tree
 
-MAX_DEPTH = 30.0  # hyperbolic distance from the origin to which double precision keeps directions apart
+MAX_DEPTH = 30.0  # hyperbolic distance from the origin up to which double precision distinguishes directions
 
 
 def sarkar_embedding(tree: Tree, edge_length: float | None = None) -> NDArray[np.float64]:
@@ -25,7 +25,7 @@ def sarkar_embedding(tree: Tree, edge_length: float | None = None) -> NDArray[np
     tree : Tree
     edge_length : float, optional
         Hyperbolic length of an edge. By default the longest that keeps every leaf within distance 30 of the
-        origin, where double precision ends.
+        origin, the limit of double precision.
 
     Returns
     -------

@@ -15,8 +15,8 @@ from arbora.hyperbolic import _spread_kernels as kernels
 from arbora.hyperbolic.hyphc.decode import _checked, _gaps
 from arbora.metrics import dasgupta_bounds
 
-GROMOV_DELTA = math.log(1 + math.sqrt(2))  # triangles of the hyperbolic plane are this thin
-_EXACT_UP_TO = 400  # leaves whose triples, 10.6 million, are all looked at
+GROMOV_DELTA = math.log(1 + math.sqrt(2))  # how thin triangles of the hyperbolic plane are
+_EXACT_UP_TO = 400  # leaves up to which all triples, 10.6 million, are examined
 
 
 class Spread(NamedTuple):
@@ -34,9 +34,9 @@ class Spread(NamedTuple):
         Whether ``spread > required``.
     epsilon : float
         If a minimizer of the continuous cost has this margin, and so has an embedding of the best tree, then
-        the decoded tree costs at most ``1 + epsilon`` times the best. Infinity where the margin says nothing.
+        the decoded tree costs at most ``1 + epsilon`` times the best. Infinity if the margin gives no bound.
     n_triples : int
-        Triples looked at.
+        Triples examined.
     is_exact : bool
         Whether these were all; otherwise spread and margin are upper estimates from a sample.
     """
@@ -75,7 +75,7 @@ def measure_spread(
         Of the cost that was minimized.
     similarity : Similarity, optional
     n_triples : int
-        Above 400 leaves, look at so many random triples.
+        Above 400 leaves, examine this many random triples.
     random_state : int or None
 
     Examples

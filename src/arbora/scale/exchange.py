@@ -10,7 +10,7 @@ from arbora.scale.pieces import PieceEdges, Summary, mail_labels, read_labels, s
 
 
 def item(letters: Mapping[int, Any], part: int) -> Any:
-    """The letter to one part; None where there is none."""
+    """The letter to one part; None if there is none."""
     return letters.get(part)
 
 
@@ -53,7 +53,7 @@ class Labeled:
         )
 
     def sums(self) -> tuple[list[PieceEdges], list[Summary]]:
-        """Edges between pieces, and what else the coordinator has to know of each part."""
+        """Edges between pieces, and what else the coordinator has to know about each part."""
         delayed = self._delayed
         tasks = [
             delayed(sum_edges)(graph, part, tree, label)

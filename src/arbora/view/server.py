@@ -175,7 +175,7 @@ def explore(
     port : int
         Port on 127.0.0.1; 0 picks a free one.
     open_browser : bool
-        Open the page. In a notebook a widget is returned instead of a server, whatever this says.
+        Open the page. In a notebook a widget is returned instead of a server, regardless of this.
     block : bool
         Serve until interrupted (the command line does this). A script needs it for trees above 50,000 leaves,
         whose page keeps asking; a smaller tree's page is complete once it is open.

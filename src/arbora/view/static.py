@@ -67,8 +67,8 @@ def plot(
     support : bool
         Write support values (in percent) beside nodes, where there is room.
     scale : {"auto", "height", "size", "depth"}
-        Lengths of branches; see `Layout.along`. "auto" is height, unless there is none or it squeezes the large
-        nodes so that nothing could be read: then size. The axis says which.
+        Lengths of branches; see `Layout.along`. "auto" is height, or size if the tree has no heights or they squeeze
+        the large nodes so that nothing could be read. The axis says which.
     orientation : {"left", "top"}
         Where the root of a dendrogram or icicle is.
     max_leaves : int
@@ -128,7 +128,7 @@ def _columns(
 ) -> tuple[Column | None, list[Column]]:
     """The column that colors the branches, and those that become strips."""
     if colors is not None and n_clusters is not None:
-        raise ValueError("Give colors or n_clusters, not both.")
+        raise ValueError("Pass colors or n_clusters, not both.")
     columns = [
         column for column in read_columns(tree, classes, metadata, category_colors) if column.kind != "text"
     ]

@@ -67,7 +67,7 @@ def build_app(
     responses = require("starlette.responses", _PURPOSE)
 
     gate, content = Gate(token, port), session.content
-    # a page that edits always asks: what it holds would be out of date
+    # a page that edits always asks again: what it holds would be out of date
     whole = content.tree.n_leaves <= MOST_LEAVES_IN_PAGE and not session.can_edit
     document = (whole_page(content, view) if whole else served_page(content, view)).encode("utf-8")
     page_headers = {

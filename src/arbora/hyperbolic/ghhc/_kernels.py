@@ -97,7 +97,7 @@ def scatter_gradient(candidates, towards, along, points, nodes, position, n_rows
 
 @kernel()
 def nearest_smaller(scores, rank, child_rank):
-    """For each child the node of lower rank with the smallest score, -1 where there is none: int64[C]."""
+    """For each child the node of lower rank with the smallest score, -1 if there is none: int64[C]."""
     n_children, n_nodes = scores.shape
     parent = np.full(n_children, -1, dtype=np.int64)
     for child in range(n_children):

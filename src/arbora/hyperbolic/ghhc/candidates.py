@@ -12,7 +12,7 @@ from arbora.hyperbolic.ghhc.model import lca_distributions
 # nodes: all of them are always considered where there are no more
 EXACT_UP_TO = 512
 CHOICES = (128, 256, 512, 1024)
-# of the nodes: picking more of them takes longer than considering all
+# share of the nodes: picking more of them takes longer than considering all
 WORTHWHILE_SHARE = 0.25
 NEGLIGIBLE_MASS = 0.01
 # triples of a batch by which the choice is made

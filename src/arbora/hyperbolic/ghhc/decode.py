@@ -111,14 +111,14 @@ def split_uncertainty(tree: Tree) -> AnyFloats:
 
 
 def cut(tree: Tree, n_clusters: int) -> Ints:
-    """Labels of a cut into exactly that many clusters, also where a split of many children jumps over it."""
+    """Labels of a cut into exactly that many clusters, even if a split into many children skips that number."""
     return tree.cut(n_clusters=min(n_clusters, tree.n_leaves), exact="binarize")
 
 
 def label_of_nodes(labels: Ints, point_parent: Ints, node_parent: Ints, place: Ints) -> Ints:
-    """Label a new point gets below each node of the model: that of most of the node's own data.
+    """Label that a new point gets below each node of the model: the most frequent one among the node's own data.
 
-    A node without data of its own passes on that of most of the data below it; without any, -1.
+    A node without its own data takes the most frequent label of the data below it; -1 without any.
     """
     n_labels = int(labels.max()) + 1
     own = np.zeros((len(node_parent), n_labels), np.int64)

@@ -41,7 +41,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Hierarchical clustering by gradient descent on nodes in the Poincaré ball (gHHC, Monath et al., 2019).
 
     A fixed number of internal nodes live in the ball, the data at its edge. A child's parent is a nearby
-    node closer to the origin; triples of points, two of them neighbors, say which nodes should be common
+    node closer to the origin; triples of points, two of them neighbors, determine which nodes should be common
     ancestors. Cost and memory depend on the number of nodes and the steps, not on the number of points: data
     may be a memory map, a file or a stream.
 
@@ -58,19 +58,19 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     optimizer : {"sgd", "adam"}, default "sgd"
         Riemannian descent with the paper's retraction, or Riemannian Adam.
     temperature : float, default 0.2
-        Of the distributions over least common ancestors; 1 is the paper's, lower is more decided.
+        Of the distributions over least common ancestors; 1 is the paper's, lower is more decisive.
     noise : float, default 0.5
         Strength of the Gumbel noise on them, falling to zero over the fit.
     margin, margin_weight : float
-        Margin between the norms of child and parent (Eq. 16), and weight of that cost (0: without).
+        Margin between the norms of child and parent (Eq. 16), and weight of that cost (0: none).
     n_neighbors : int, default 10
-        x_j of a triple is one of that many nearest neighbors of x_i.
+        x_j of a triple is one of this many nearest neighbors of x_i.
     pool_size : int, default 4096
-        Rows among which neighbors are searched; exact for data of at most that many rows.
+        Rows among which neighbors are searched; exact for data with no more rows than this.
     n_candidates : int, None or "auto", default "auto"
-        Nodes considered as ancestors of a triple: that many of the nearest, None for all (exact). "auto" finds,
-        every 500 steps, how many it takes to leave out no more than 1 % of the mass over ancestors, and considers
-        all where that is more than a quarter of them.
+        Nodes considered as ancestors of a triple: this many of the nearest, None for all (exact). "auto" determines,
+        every 500 steps, how many are needed to leave out no more than 1 % of the mass over ancestors, and considers
+        all nodes if that is more than a quarter of them.
     norm : float in (0, 1], default 0.9
         Euclidean norm at which the data sits in the ball.
     projection : {None, "random", "learned"}
@@ -194,7 +194,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             A memory map, a path (.npy, HDF5, zarr, Parquet, or a directory of them), an open store, a list of 2-D
             chunks, or a function that returns an iterator of them. Of a Dask array only samples of rows come to this
             machine, and one number or two per row for the tree; large batches of triples are shared out among its
-            workers. How many these are changes nothing.
+            workers. The number of workers changes nothing.
         y : ignored
         """
         options = Options.of(self)
@@ -238,7 +238,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _rows(self, X: Any, reset: bool) -> Rows:
         if not is_in_pieces(X):
-            # scikit-learn sums to find NaN; values near the largest float overflow there, and are no NaN
+            # scikit-learn sums to find NaN; values near the largest float overflow there, and are not NaN
             with np.errstate(over="ignore", invalid="ignore"):
                 return open_rows(validated(self, X, dtype=[np.float64, np.float32], reset=reset))
         rows = DaskRows(X) if is_dask(X) or is_dask_frame(X) else open_rows(X)
@@ -393,7 +393,7 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return out
 
     def tree_over(self, X: Any) -> Tree:
-        """Tree over the rows of any data by the nodes learned, as `tree_` is over the training data."""
+        """Tree over the rows of any data, given by the learned nodes, as `tree_` is over the training data."""
         check_is_fitted(self, "tree_")
         rows, n_threads = self._rows(X, reset=False), count_threads(self.n_jobs)
         with limited_threads(1):

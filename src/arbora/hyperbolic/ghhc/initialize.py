@@ -74,7 +74,7 @@ def _cut_to_means(seeds: AnyFloats, n_leaves: int, linkage: Linkage) -> AnyFloat
 def merge_order(leaves: AnyFloats, size: Ints, linkage: Linkage) -> Ints:
     """Pairs merged by agglomerative clustering, in order, numbered as in SciPy: int64[n_leaves - 1, 2].
 
-    Ward's linkage counts the points behind each leaf (`size`); the others take every leaf as one.
+    Ward's linkage counts the points behind each leaf (`size`); the others count every leaf as one.
     """
     if len(leaves) == 1:
         return np.empty((0, 2), np.int64)

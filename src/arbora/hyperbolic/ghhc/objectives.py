@@ -54,7 +54,7 @@ def ranking_cost(
     noise : float[B, K], optional
         Gumbel noise on the logits of the K nodes considered.
     n_candidates : int, optional
-        Consider only that many nodes per triple: the nearest to the pair and to the triple (Eq. 12 and 13
+        Consider only this many nodes per triple: the nearest to the pair and to the triple (Eq. 12 and 13
         restricted to them). By default all, which is exact. A node that is left out has no mass in either
         distribution and counts as σ(0) three times, as it does in the exact cost when its mass vanishes.
     with_points : bool

@@ -1,6 +1,6 @@
-"""Riemannian descent on single rows of a table of nodes: only what a batch touched is read or written.
+"""Riemannian descent on single rows of a table of nodes: only the rows that a batch touches are read or written.
 
-The retraction is the paper's (Eq. 19): add, and pull back to the largest allowed norm what left it. The same
+The retraction is the paper's (Eq. 19): add, and pull whatever exceeds the largest allowed norm back to it. The same
 moves for PyTorch tensors, along geodesics, are in `arbora.hyperbolic.optim`.
 """
 
@@ -47,7 +47,7 @@ class RowDescent:
         return {}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take the arrays of `state` back."""
+        """Restore the arrays of `state`."""
 
 
 class RowAdam:
@@ -81,7 +81,7 @@ class RowAdam:
         return {"first": self.first, "second": self.second, "count": self.count}
 
     def load(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take the arrays of `state` back."""
+        """Restore the arrays of `state`."""
         self.first, self.second, self.count = state["first"], state["second"], state["count"]
 
 

@@ -22,7 +22,7 @@ Candidates: TypeAlias = int | Literal["auto"] | None
 
 # children in a margin step
 MARGIN_NODES = 256
-# as `poincare.project` stays off the boundary
+# as far from the boundary as `poincare.project` stays
 _EDGE = {np.dtype(np.float64): 1e-7, np.dtype(np.float32): 1e-4}
 
 
@@ -84,7 +84,7 @@ class Options:
         )
 
     def norm_in(self, dtype: np.dtype[Any]) -> float:
-        """Norm of the data in the ball; 1 becomes the edge as far as numbers reach."""
+        """Norm of the data in the ball; 1 becomes the largest norm that floating point can handle."""
         return min(self.norm, 1.0 - _EDGE[np.dtype(dtype)])
 
     def plan(self, seed: int, n_steps: int, anneal: bool = True) -> TrainingPlan:

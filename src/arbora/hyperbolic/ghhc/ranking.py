@@ -1,7 +1,7 @@
 """The ranking cost of gHHC (Eq. 15) and its derivatives, over the nodes considered for each triple.
 
-Plain NumPy, whose square roots, inverse hyperbolic sines and exponentials run in vector registers, as compiled
-loops' do not. Triples are taken in blocks that stay in the cache, shared among the cores.
+Plain NumPy, whose square roots, inverse hyperbolic sines and exponentials run in vector registers, while those
+of compiled loops do not. Triples are taken in blocks that stay in the cache, shared among the cores.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class RankingTerms(NamedTuple):
     """Cost of every triple, float[B], and what its derivatives are made of.
 
     A point x adds ``-towards * x`` to the gradient of a node z, and its triple ``along * z``. `lowered` is the
-    derivative by the hyperbolic norm of each point, through the penalties, with the sign turned.
+    derivative by the hyperbolic norm of each point, through the penalties, with the sign reversed.
     """
 
     cost: AnyFloats
@@ -100,7 +100,7 @@ def ranking_terms(batch: Considered, temperature: float, n_threads: int = 1) -> 
     out = RankingTerms(
         np.empty(n_triples), np.empty_like(scores), np.empty_like(scores[0]), np.empty_like(scores[:, :, 0])
     )
-    # of this thread; others would warn of what the caller has silenced
+    # for this thread; otherwise threads would emit warnings that the caller has silenced
     errors = np.geterr()
 
     def compute(first: int) -> None:

@@ -1,7 +1,7 @@
 """Triples for the ranking cost: x_j among the nearest neighbors of x_i, x_k at random.
 
 Neighbors are looked up in a pool of rows. Up to `pool_size` rows the pool is the data and the neighbors are
-exact; beyond, a fresh random pool is drawn every so often, so that data of any size is only read in small
+exact; beyond that, a new random pool is drawn at intervals, so that data of any size is only read in small
 pieces. Randomness is a function of seed and step alone: training can resume at any step.
 """
 
@@ -56,7 +56,7 @@ class RowTripleSampler:
         self.rows = np.empty(0, np.int64)
 
     def pool(self, step: int) -> AnyFloats:
-        """Points of the pool that serves this step; afterwards `rows` are their row numbers."""
+        """Points of the pool used in this step; afterwards `rows` holds their row numbers."""
         number = 0 if self._n_rows <= self._pool_size else step // self._pool_steps
         if number != self._number:
             self.rows = draw_rows(self._n_rows, self._pool_size, generator(self._seed, _POOL_STREAM, number))

@@ -16,7 +16,8 @@ _WORTH_SENDING = 1 << 22
 class SharedRankingCost:
     """`ranking_cost` of a batch as the sum over a fixed number of shares of its triples, added in order.
 
-    Equal to that of the whole batch up to rounding, and to itself to the last bit, whoever works on the shares.
+    Equal to that of the whole batch up to rounding, and to itself to the last bit, no matter which worker computes
+    the shares.
     """
 
     def __init__(self, shares: Shares) -> None:
@@ -57,7 +58,7 @@ def _cost_of_share(
     points: AnyFloats,
     noise: AnyFloats | None,
 ) -> RankingCost:
-    # numbers that are not finite are found where the nodes move
+    # values that are not finite are detected when the nodes move
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return ranking_cost(
             table,

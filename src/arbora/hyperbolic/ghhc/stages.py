@@ -1,4 +1,4 @@
-"""The stages of a fit of GHHC: where data and nodes start, what triples are drawn from, what is left of a failure."""
+"""The stages of a fit of GHHC: where data and nodes start, the source of triples, what remains after a failure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def sampler(rows: Rows, placement: BallPlacement, options: Options, seed: int) -
 
 
 def last_tree(state: TrainingState, rows: Rows) -> Tree | None:
-    """Tree of the nodes as they are, None where they are no longer numbers."""
+    """Tree of the nodes as they are, None if they are no longer finite."""
     if not np.isfinite(state.table.nodes).all():
         return None
     return decode.most_likely_tree(state.table, rows, state.placement)[0].tree

@@ -47,7 +47,7 @@ class TrainingPlan:
 
 @dataclass
 class TrainingState:
-    """Where a training run stands: all that a checkpoint keeps."""
+    """Where a training run stands: everything that a checkpoint holds."""
 
     table: NodeTable
     placement: BallPlacement
@@ -100,7 +100,7 @@ def train(
     Every second step is followed by one on the margin cost, over a random part of the nodes when there are
     many. The ranking cost is averaged over the batch, the margin cost summed over its nodes and weighted.
     """
-    # every step checks its numbers itself
+    # every step checks its own values
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
             return _train(plan, state, sampler, read_raw, after_step, cost_of)
@@ -169,7 +169,7 @@ def _ranking_step(
     state.optimizer.step(table, mean, rate, limit)
     if raw is not None and result.points is not None:
         _projection_step(plan, state, raw, result.points, rate)
-    # 1.5 per node is the cost of deciding nothing
+    # 1.5 per node is the cost of an undecided model
     return float(result.cost.mean()) - 1.5 * len(table)
 
 

@@ -56,7 +56,7 @@ def ancestor_gap(points, gaps, i, j):
 
 @kernel()
 def deepest_spanning_tree(points, gaps):
-    """Prim's algorithm on all pairs, each looked at once: edges (n - 1, 2), their `ancestor_gap`."""
+    """Prim's algorithm on all pairs, each visited once: edges (n - 1, 2), their `ancestor_gap`."""
     n = points.shape[0]
     edges = np.empty((n - 1, 2), dtype=np.int64)
     lengths = np.empty(n - 1)

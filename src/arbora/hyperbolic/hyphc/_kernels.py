@@ -15,10 +15,10 @@ from numba import prange
 
 from arbora._base.jit import kernel
 
-FEATURES, MATRIX, GRAPH = 0, 1, 2  # how `Weights` answers for a pair
+FEATURES, MATRIX, GRAPH = 0, 1, 2  # how `Weights` gives the similarity of a pair
 MAX_RADIUS = 36.0  # beyond it, sech² of the radius is lost beside 1 in double precision
 MIN_RADIUS = 0.02
-SHARE_LEAVES_FROM = 8192  # fewer are moved sooner than threads can be started
+SHARE_LEAVES_FROM = 8192  # fewer are moved before threads could be started
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FAST = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity must stay visible
 
@@ -116,7 +116,7 @@ def draw_triples(draw, first, count):
 
 @kernel()
 def weight_in_row(indptr, indices, data, i, j):
-    """Weight of edge (i, j) by bisection in the sorted row of i; 0 where there is none."""
+    """Weight of edge (i, j) by bisection in the sorted row of i; 0 if there is none."""
     low, high = np.int64(indptr[i]), np.int64(indptr[i + 1])
     while low < high:
         middle = (low + high) >> 1

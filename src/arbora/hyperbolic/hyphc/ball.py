@@ -29,7 +29,7 @@ class BallEngine:
     schedule : Schedule
         The radius counts where points have equal radii.
     n_epochs : int
-        Over how many epochs the schedule stretches.
+        Number of epochs over which the schedule extends.
     batch_size : int
     equal_radii : bool
         Keep all leaves at one distance from the origin (the paper's setting); otherwise they move freely.

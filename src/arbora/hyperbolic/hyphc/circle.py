@@ -19,7 +19,7 @@ from arbora.tree import Tree
 PARALLEL_FROM = 1 << 14
 # parts of a batch that may run at the same time; fixed, so that results do not depend on threads
 _BLOCKS = 8
-# numbers that a batch reads; less is done here before it is sent to other machines
+# numbers that a batch reads; smaller batches are finished here before they could be sent to other machines
 WORTH_SENDING = 1 << 26
 
 
@@ -82,10 +82,10 @@ class CircleEngine:
         Angles to start from.
     schedule : Schedule
     n_epochs : int
-        Over how many epochs the schedule stretches.
+        Number of epochs over which the schedule extends.
     batch_size : int
     shares : Shares, optional
-        Where the shares of large batches are worked on.
+        Where the shares of large batches are computed.
     """
 
     def __init__(

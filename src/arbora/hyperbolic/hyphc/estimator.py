@@ -62,7 +62,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     radius : float or pair, default=(3.0, 6.5)
         Hyperbolic distance of the leaves from the origin (the paper's scale). A pair grows.
     learn_radius : bool, default=False
-        Train the radius, too, from its first value.
+        Also train the radius, starting from its first value.
     dimension : int, default=2
         Of the ball.
     equal_radii : bool, default=True
@@ -78,12 +78,12 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     n_neighbors : int, default=10
         How many neighbors `neighbor_bias` and similarity="knn" use.
     metric : str, default="euclidean"
-        By which similarity="knn" finds neighbors; see `arbora.similarity.knn`.
+        Metric by which similarity="knn" finds neighbors; see `arbora.similarity.knn`.
     patience : int or None, default=20
-        Stop when the decoded cost has not fallen for that many epochs.
+        Stop when the decoded cost has not fallen for this many epochs.
     n_init : int, default=1
-        Train from that many random starts and return the cheapest tree. Small data trains from all of them side
-        by side, an epoch each in turn.
+        Train from this many random starts and return the cheapest tree. On small data all of them train side by
+        side, one epoch each in turn.
     refine : bool or dict, default=False
         Improve the decoded tree by `arbora.refine`; a dictionary holds options for it.
     checkpoint : path, optional
@@ -204,7 +204,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X : array-like of shape (n_points, n_features), or a similarity
             Vectors; a matrix of similarities (with similarity="precomputed"); or any similarity, made by
             `arbora.similarity` or your own. A Dask array of vectors must fit the memory of this machine and of every
-            worker; large batches of triples are shared out among the workers, to the same result.
+            worker; large batches of triples are shared out among the workers, with the same result.
         y : ignored
         """
         options = Options.of(self)
@@ -277,7 +277,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return Checkpoint(self.checkpoint, method="HypHC", identity=identity, random_state=self.random_state)
 
     def _train(self, options: Options, seed: int, saved: Checkpoint | None, shares: Shares) -> list[Outcome]:
-        """What each start came to."""
+        """The outcome of each start."""
         n = self.similarity_.n_points
         seeds = [seed, *(seed_of(generator(seed, number)) for number in range(1, options.n_init))]
         with (

@@ -10,7 +10,7 @@ from arbora.hyperbolic.lca import lca_depth
 
 
 def triple_losses(points: Tensor, similarities: Tensor, temperature: float | Tensor) -> Tensor:
-    """Loss of each triple: what its three similarities cost that are not at the deepest ancestor.
+    """Loss of each triple: the cost of those similarities that are not at the deepest ancestor.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Best(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What training from one start came to: the best tree, and the training curve."""
+    """The outcome of training from one start: the best tree, and the training curve."""
 
     best: Best
     history: list[tuple[int, float, float]]
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def is_over(self) -> bool:
-        """Whether all epochs are done, nothing got better for too long, or someone asked to stop."""
+        """Whether all epochs are done, nothing has improved for too long, or a callback asked to stop."""
         is_stale = self.patience is not None and self.since_best >= self.patience
         return self.is_stopped or is_stale or self.epoch >= self.max_epochs
 
@@ -125,7 +125,7 @@ class Run:
         return cost
 
     def _is_decoded(self, embedding: Floats) -> bool:
-        """Whether the epoch just done is: all are, unless decoding is slow."""
+        """Whether to decode after this epoch: always, unless decoding is slow."""
         n_leaves, dimension = embedding.shape
         is_exact = self.decoder == "exact" or (self.decoder == "auto" and dimension > 2)
         is_slow = is_exact and n_leaves > _QUICK_EXACT

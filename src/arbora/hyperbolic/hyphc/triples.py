@@ -17,7 +17,9 @@ from arbora.hyperbolic.hyphc._kernels import Draw, Weights
 from arbora.similarity.protocol import Similarity
 
 BLOCK = 1 << 16  # triples held at once when they are handed out as arrays
-_DENSE_BELOW = 512  # so few points fit a matrix in the processor's cache: quicker than inner products
+_DENSE_BELOW = (
+    512  # a matrix of this many points fits into the processor's cache: quicker than inner products
+)
 _NO_MATRIX = np.zeros((1, 1))
 _NO_INDEX = np.zeros(1, dtype=np.int64)
 _NO_DATA = np.zeros(1)
@@ -98,7 +100,7 @@ class TripleSampler:
     n_neighbors : int, default 10
         How many nearest neighbors; a graph brings its own.
     seed : int or sequence of int, default 0
-        Same seed, same triples, whatever the size of the blocks.
+        The same seed gives the same triples, whatever the size of the blocks.
 
     Examples
     --------
