@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from pairs import covering_table
 from trees import leaf_sets, random_tree
 
 import arbora as ab
@@ -39,31 +40,7 @@ def does_not_combine(case):
     )
 
 
-def pairwise_table(seed=0):
-    """Cases in which every pair of values of two options that combine occurs; most new pairs first."""
-    rng = np.random.default_rng(seed)
-    names = list(OPTIONS)
-    pool = []
-    for _ in range(4000):
-        case = {name: OPTIONS[name][rng.integers(len(OPTIONS[name]))] for name in names}
-        if case["n_internal"] is not None:
-            case |= dict.fromkeys(("must_link", "cannot_link", "keep_subtrees", "keep_top"))
-        if not does_not_combine(case):
-            pool.append(case)
-
-    def pairs_of(case):
-        return {(a, b, repr(case[a]), repr(case[b])) for a, b in itertools.combinations(names, 2)}
-
-    all_pairs = [pairs_of(case) for case in pool]
-    missing, table = set().union(*all_pairs), []
-    while missing:
-        best = max(range(len(pool)), key=lambda k: len(all_pairs[k] & missing))
-        table.append(pool[best])
-        missing -= all_pairs[best]
-    return table
-
-
-TABLE = pairwise_table()
+TABLE = covering_table(OPTIONS, lambda case: not does_not_combine(case))
 
 
 def name_of(case):

@@ -38,7 +38,7 @@ class NumberFound(NamedTuple):
 
 def least_size(n_points: int) -> int:
     """Fewest leaves of a cluster when the number of clusters is to be found."""
-    return max(2, int(np.sqrt(n_points / 2)))
+    return min(n_points, max(2, int(np.sqrt(n_points / 2))))
 
 
 def find_number(tree: Tree, min_size: int | None = None) -> NumberFound:
