@@ -72,7 +72,7 @@ def test_a_tree_without_heights_is_refused_and_one_without_branches_is_one_clust
 
 
 def test_the_least_size_grows_with_the_root_of_the_number_of_points():
-    assert [least_size(n) for n in (1, 8, 200, 20_000)] == [2, 2, 10, 100]
+    assert [least_size(n) for n in (1, 8, 200, 20_000)] == [1, 2, 10, 100]
 
 
 def test_a_least_size_of_ones_own_needs_no_supposed_number_of_clusters():
