@@ -321,9 +321,9 @@ def run_kills(sizes):
             expected = on_dask(lazy_mixture(sizes.rows), sizes.part).tree
         yield {"rows": sizes.rows, "workers": sizes.workers[-1], "killed after s": None, **calm.row()}
         for _ in range(10):
-            client.wait_for_workers(sizes.workers[-1], timeout=300)
+            client.wait_for_workers(2, timeout=600)
             moment = moments.uniform(0, calm.wall)
-            pid = moments.choice([nanny.pid for nanny in client.cluster.workers.values()])
+            pid = moments.choice([n.pid for n in client.cluster.workers.values() if n.pid is not None])
             killer = threading.Timer(moment, kill, (pid,))
             killer.start()
             began = time.perf_counter()

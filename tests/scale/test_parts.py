@@ -10,7 +10,7 @@ from trees import clades, random_tree
 
 from arbora.scale.division import bundled
 from arbora.scale.neighbors import Directed, PartGraph, join_part, mail_edges
-from arbora.scale.pieces import cut_to_pieces, mail_labels, piece_graph, read_labels, sum_edges
+from arbora.scale.pieces import PieceSizes, cut_to_pieces, mail_labels, piece_graph, read_labels, sum_edges
 from arbora.scale.searches import assemble, move_points, side_by_side, subtree_of
 from arbora.similarity import GraphSimilarity
 from arbora.similarity.part_neighbors import neighbor_edges
@@ -69,7 +69,8 @@ def test_letters_join_the_two_directions_of_edges_as_on_one_machine(seed, n_part
 
 
 def trees_of(rng, graphs, largest):
-    return [cut_to_pieces(random_tree(len(graph.ids), rng), graph, largest) for graph in graphs]
+    sizes = PieceSizes(largest, 2 * largest)
+    return [cut_to_pieces(random_tree(len(graph.ids), rng), graph, sizes) for graph in graphs]
 
 
 def out_labels_of(graphs, trees):
@@ -97,7 +98,11 @@ def test_sums_of_parts_are_the_contracted_graph(seed, n_parts, largest):
     expected = member.T @ joined @ member
     np.fill_diagonal(expected, 0)
     assert np.allclose(heavy.graph.toarray(), expected, rtol=1e-5, atol=1e-7)
-    assert heavy.sizes.max() <= largest
+    assert heavy.sizes.max() <= 2 * largest
+    lies_out = np.concatenate(
+        [np.bincount(t.label[g.out_point], minlength=len(t.nodes)) for g, t in zip(graphs, trees)]
+    )
+    assert heavy.sizes[lies_out > 0].max(initial=0) <= largest
     assert np.array_equal(heavy.sizes, np.bincount(piece))
 
 
@@ -165,7 +170,7 @@ def test_pieces_never_join_what_has_nothing_in_common():
         np.arange(6), np.zeros(6, np.int32), matrix.indptr, matrix.indices, matrix.data,
         empty.astype(np.int32), empty, empty.astype(np.int32), empty.astype(np.float32),
     )  # fmt: skip
-    found = cut_to_pieces(Tree([6, 6, 7, 7, 8, 8, 9, 9, 10, 10, -1], 6), graph, largest=6)
+    found = cut_to_pieces(Tree([6, 6, 7, 7, 8, 8, 9, 9, 10, 10, -1], 6), graph, PieceSizes(6, 6))
     assert sorted(found.sizes.tolist()) == [2, 2, 2]
     assert np.isclose(GraphSimilarity(graph.csr).total, found.cross.sum())
 

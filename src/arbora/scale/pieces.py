@@ -53,8 +53,18 @@ class PartTree(NamedTuple):
         return np.bincount(self.label, minlength=len(self.nodes))
 
 
-def cut_to_pieces(tree: Tree, graph: PartGraph, largest: int, roots: Ints | None = None) -> PartTree:
-    """The tree with its pieces: the largest subtrees of at most this size in which everything joined is related.
+class PieceSizes(NamedTuple):
+    """Points of a piece at most: where some have edges to other parts, and where none has.
+
+    Between parts only what has such edges can find a better place; the rest moves along, and may be coarse.
+    """
+
+    border: int
+    inner: int
+
+
+def cut_to_pieces(tree: Tree, graph: PartGraph, largest: PieceSizes, roots: Ints | None = None) -> PartTree:
+    """The tree with its pieces: the largest subtrees of at most these sizes in which everything joined is related.
 
     What joins without any similarity belongs together by no evidence of this part, and is left to the search between
     pieces. No piece contains one of the `roots` strictly.
@@ -64,7 +74,10 @@ def cut_to_pieces(tree: Tree, graph: PartGraph, largest: int, roots: Ints | None
     is_torn[tree.n_leaves :] = cross <= 0
     if roots is not None and len(roots) > 1:
         is_torn[-1] = 1
-    is_whole = (tree.sizes <= largest) & (np.asarray(max_to_root(tree.parent, is_torn)) == 0)
+    at_border = np.zeros(tree.n_nodes, dtype=np.int64)
+    at_border[graph.out_point] = 1
+    most = np.where(np.asarray(max_to_root(tree.parent, at_border)) > 0, largest.border, largest.inner)
+    is_whole = (tree.sizes <= most) & (np.asarray(max_to_root(tree.parent, is_torn)) == 0)
     nodes = highest(tree, is_whole)
     label = np.empty(tree.n_leaves, dtype=np.int32)
     nodes = nodes[np.argsort(tree.leaf_start[nodes])]

@@ -1,4 +1,4 @@
-"""How large the pieces of distributed work are. Results depend on these numbers, never on who does the work."""
+"""How large the pieces of distributed work are. Results depend on these sizes, never on the workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Limits:
     part : int
         Rows of a part, about; up to this many rows are clustered as in memory, by one task.
     most_parts : int
-        Parts at most: beyond, parts grow with the data, and exchanges between them stay few.
+        Most parts there can be: beyond that, parts grow with the data, and exchanges between them stay few.
     cells_per_part : int
         k-means cells that a part is made of, on average.
     places : int
@@ -31,6 +31,8 @@ class Limits:
         Heavy points whose tree is searched on the coordinator, about.
     smallest_piece : int
         Rows that a heavy point stands for, at least where there are many rows.
+    inner_pieces : int
+        How many times larger a heavy point may be where none of its rows has a neighbor in another part.
     edges : int
         Edges of a part of a graph in shards, about; a graph of no more, and of no more nodes than `part`, is searched
         as in memory.
@@ -50,6 +52,7 @@ class Limits:
     sample: int = 100_000
     pieces: int = 65_536
     smallest_piece: int = 4
+    inner_pieces: int = 16
     edges: int = 5_000_000
 
 

@@ -19,7 +19,7 @@ from arbora.scale.assembly import Whole, put_together, searched_above
 from arbora.scale.division import Bundles, bundled
 from arbora.scale.exchange import Labeled, item
 from arbora.scale.neighbors import PartGraph
-from arbora.scale.pieces import Heavy, PartTree, piece_graph
+from arbora.scale.pieces import Heavy, PartTree, PieceSizes, piece_graph
 from arbora.scale.plan import Plan
 from arbora.scale.searches import (
     FinalPart,
@@ -78,6 +78,10 @@ class PartsRun:
         self.cost_before = float("nan")
         self._progress = progress
 
+    @property
+    def _pieces(self) -> PieceSizes:
+        return PieceSizes(self.plan.piece, self.plan.limits.inner_pieces * self.plan.piece)
+
     def stage(self, name: str) -> Timed:
         """A stage whose time is noted."""
         return Timed(self.seconds, name, self._progress)
@@ -100,7 +104,7 @@ class PartsRun:
     def _first_trees(self, graphs: list[Any], partners: list[list[int]], stage: Stage) -> Labeled:
         """A tree of each part, cut into pieces."""
         trees = [
-            self.steps.task(f"first-{part}", PartTree, first_tree, graph, self.plan.piece)
+            self.steps.task(f"first-{part}", PartTree, first_tree, graph, self._pieces)
             for part, graph in enumerate(graphs)
         ]
         return Labeled(self.engine, self.delayed, graphs, self.engine.persist(trees, stage), partners)
@@ -157,7 +161,7 @@ class PartsRun:
     def _search(self, given: list[Any], sweeps: int | None, stage: Stage) -> tuple[Labeled, list[FinalPart]]:
         """Each new part searched; and here what the whole tree is made of."""
         delayed = self.delayed
-        how = self.plan.piece, self.plan.n_rows, sweeps
+        how = self._pieces, self.plan.n_rows, sweeps
         found = self.engine.persist(
             [
                 self.steps.task(f"second-{part}", FinalPart, search_new_part, new, *how)

@@ -14,7 +14,7 @@ from arbora._base.types import Floats, Ints
 from arbora.linkages import linkage
 from arbora.linkages.graph import heavy_linkage
 from arbora.scale.neighbors import PartGraph
-from arbora.scale.pieces import Heavy, PartTree, cut_to_pieces
+from arbora.scale.pieces import Heavy, PartTree, PieceSizes, cut_to_pieces
 from arbora.search.engines import Engine, GraphEngine, make_engine
 from arbora.search.multilevel import LEVELS
 from arbora.search.perturb import Search
@@ -23,12 +23,12 @@ from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
 from arbora.tree.surgery import graft, is_above
 
-# Sweeps until no move helps; and those of `arbora.cluster` on so many rows that they are searched by levels.
+# Sweeps until no move helps; and those of `arbora.cluster` on data large enough to be searched by levels.
 _MAX_SWEEPS, _SWEEPS_OF_LARGE = 100, 1
 _BY_LEVELS = replace(LEVELS, large=1)
 
 
-def first_tree(graph: PartGraph, largest_piece: int) -> PartTree:
+def first_tree(graph: PartGraph, largest_piece: PieceSizes) -> PartTree:
     """Average linkage of a part's points by the edges within the part; a part may have got no points."""
     if len(graph.ids) == 0:
         nobody = np.empty(0, dtype=np.int32)
@@ -39,7 +39,7 @@ def first_tree(graph: PartGraph, largest_piece: int) -> PartTree:
 def searched(
     engine: Engine, tree: Tree, n_rows: int, *, n_threads: int = 1, sweeps: int | None = None
 ) -> Tree:
-    """A tree improved with the effort that `arbora.cluster` makes for so many rows in memory, or as many sweeps."""
+    """A tree improved with the effort of `arbora.cluster` on `n_rows` rows in memory, or with `sweeps` sweeps."""
     rng = np.random.default_rng(0)
     is_large = n_rows >= LEVELS.large
     most = sweeps or (_SWEEPS_OF_LARGE if is_large else _MAX_SWEEPS)
