@@ -40,6 +40,11 @@ CLOCK_PER_CPU = 10.0
 WARMING_SECONDS = 240.0
 WARMING_CASES = 30
 MEMORY = 16 << 30
+# What Python itself says of a call that cannot work, which no check of ours came before.
+PYTHONS_WORDS = re.compile(
+    r"unexpected keyword argument|required (positional|keyword-only) argument|positional arguments? but|object is not |"
+    r"unsupported operand|not supported between|has no len|truth value of an array"
+)
 # What messages name where an argument has parts.
 PARTS = {"adjacency", "rows", "edges", "weights", "Node", "Nodes", "Leaf", "Leaves", "merges", "Newick"}
 
@@ -104,6 +109,8 @@ def _frames(error: BaseException) -> list[Any]:
 
 def _is_clear(error: BaseException, note: Any) -> bool:
     """Raised in arbora and naming something, or by scikit-learn's check of the input, as in every estimator."""
+    if PYTHONS_WORDS.search(str(error)):
+        return False
     last = list(traceback.walk_tb(error.__traceback__))[-1][0].f_code.co_filename
     ours = _frames(error)
     if ours and ("sklearn/utils/validation" in last or "sklearn/base" in last):
