@@ -165,3 +165,19 @@ def test_a_deep_chain_is_searched_without_trouble():
     start = chain(n)
     found = GraphEngine(graph).improve(start, Run(), Moves(max_sweeps=3))
     assert ab.metrics.dasgupta_cost(found, graph) < 0.1 * ab.metrics.dasgupta_cost(start, graph)
+
+
+def test_no_more_subtrees_are_tried_than_allowed():
+    n = 3000
+    dirty = np.ones(2 * n - 1, dtype=bool)
+    tried = []
+
+    def regraft(subtrees):
+        # every subtree moves, and makes all others worth another try
+        tried.append(int(dirty[subtrees].sum()))
+        return len(subtrees)
+
+    moves = Moves(max_tries=500)
+    moves.sweep_over(random_tree(n, np.random.default_rng(0)), regraft, dirty, Run())
+    # a piece that was begun is finished
+    assert sum(tried) - tried[-1] < 500 <= sum(tried)

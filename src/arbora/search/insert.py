@@ -21,6 +21,11 @@ from arbora.similarity import as_similarity
 from arbora.similarity.protocol import check_points
 from arbora.tree import Tree
 
+# Subtrees tried around the new points, so that the work grows with them: a large tree was not searched until nothing
+# moves, and what moves around a new point sets off a search of all that was left. At least so many, at little cost.
+_TRIES_PER_POINT = 100
+_LEAST_TRIES = 20_000
+
 
 def insert(
     tree: Tree,
@@ -123,7 +128,9 @@ def _reachable_first(csr: sp.csr_array | None, old: Ints, new: Ints) -> Ints:
 def _around(engine: Engine, tree: Tree, new: Ints, max_sweeps: int, run: Run) -> Tree:
     """Search around the new leaves, and around what moves."""
     if max_sweeps > 0:
-        tree = engine.improve(tree, run, Moves(around=new, max_sweeps=max_sweeps, certain=False))
+        max_tries = max(_TRIES_PER_POINT * len(new), _LEAST_TRIES)
+        moves = Moves(around=new, max_sweeps=max_sweeps, max_tries=max_tries, certain=False)
+        tree = engine.improve(tree, run, moves)
     if isinstance(engine, GraphEngine):
         tree = join_related(engine, tree, run.finishing())
     return tree

@@ -40,6 +40,8 @@ class Moves:
         without self-loops, where the climb can end early.
     max_sweeps : int
         Passes over the subtrees, at most.
+    max_tries : float
+        Subtrees tried, at most; a little more, as it is looked at only now and then.
     certain : bool
         Try all subtrees once more when nothing moves any longer.
     rng : Generator, optional
@@ -53,6 +55,7 @@ class Moves:
     max_size: float = np.inf
     max_visits: int = UNLIMITED_VISITS
     max_sweeps: int = 100
+    max_tries: float = np.inf
     certain: bool = True
     rng: np.random.Generator | None = None
 
@@ -73,7 +76,9 @@ class Moves:
         order = np.arange(len(dirty)) if self.spreads or self.around is None else np.sort(self.around)
         if self.rng is not None:
             order = self.rng.permutation(order)
-        sweep_until_still(regraft, dirty, order, self.max_sweeps, run, before_sweep, self.certain)
+        sweep_until_still(
+            regraft, dirty, order, self.max_sweeps, run, before_sweep, self.certain, self.max_tries
+        )
 
 
 def sweep_until_still(
@@ -84,6 +89,7 @@ def sweep_until_still(
     run: Run,
     before_sweep: Callable[[], None] = lambda: None,
     certain: bool = True,
+    max_tries: float = np.inf,
 ) -> None:
     """Sweep over the subtrees whose surroundings changed; if `certain`, at last over all to be sure none moves."""
     tried_all = True
@@ -97,7 +103,7 @@ def sweep_until_still(
             run.show(
                 _share_done(n_tried, int(dirty.sum()), len(order)), f"sweep {sweep + 1}: {n_moves} moves"
             )
-            if run.is_over:
+            if run.is_over or n_tried >= max_tries:
                 return
         if n_moves == 0:
             if tried_all or not certain:
