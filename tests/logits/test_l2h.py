@@ -333,7 +333,7 @@ def test_answers_above_one_half_are_the_only_deepest_nodes_that_sure():
 def test_confidence_stands_alone_and_lies_in_its_range():
     l2h = fit(two_level_logits(100))
     for options in ({"n_clusters": 2}, {"level": 0}):
-        with pytest.raises(ValueError, match="not several"):
+        with pytest.raises(ValueError, match="only one of"):
             l2h.predict(two_level_logits(5), confidence=0.5, **options)
     with pytest.raises(ValueError, match="confidence"):
         l2h.predict(two_level_logits(5), confidence=1.5)

@@ -26,7 +26,7 @@ def test_names_of_the_caller_come_before_those_of_the_input():
 
 @pytest.mark.parametrize("text", ["cat", b"cat"])
 def test_a_text_is_not_a_list_of_names(text):
-    with pytest.raises(TypeError, match=r"class_names must be a sequence of names. Got the text"):
+    with pytest.raises(TypeError, match=r"class_names must be a sequence of names. Got the string"):
         column_names(Estimator(text), None)
 
 

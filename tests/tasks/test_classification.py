@@ -92,7 +92,7 @@ def test_propagation_follows_the_edges():
         ({"dimension": 1}, "dimension"),
         ({"n_steps": 0}, "n_steps"),
         ({"y": np.zeros(45)}, "two classes"),
-        ({"y": np.zeros(7)}, "one label a point"),
+        ({"y": np.zeros(7)}, "one label per point"),
     ],
 )
 def test_bad_input_is_named(arguments, name):

@@ -10,7 +10,7 @@ import numpy as np
 from arbora._base.jit import inner, kernel
 from arbora.tree.edit_kernels import pop, push
 
-# the distance to up to this many points is exact, to more of them that to their box
+# the distance to up to this many points is exact; for more of them it is that to their box
 FEW = 10
 
 
@@ -124,7 +124,7 @@ def _rotate(tree, node):
 
 @inner
 def _rotate_masked(tree, node, root):
-    """From a leaf upwards: a node that is nearer to all of its aunt than to any of its sibling goes to its aunt."""
+    """From a leaf upwards: a node that is nearer to all of its aunt than to any part of its sibling moves to the aunt."""
     while node != root:
         above = tree.parent[node]
         if above != root and _is_masked(tree, node):
@@ -142,7 +142,7 @@ def _is_masked(tree, node):
 
 @inner
 def _rotate_unbalanced(tree, node, root):
-    """From a leaf upwards: rotate where sizes become more even and no node leaves what it is surely nearest to."""
+    """From a leaf upwards: rotate where that evens out sizes and no node leaves what it is certainly nearest to."""
     while node != root:
         if tree.parent[node] == root:
             return

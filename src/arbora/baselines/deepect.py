@@ -18,7 +18,7 @@ from arbora.baselines.deep import Autoencoder, batches, in_pieces, scaled_rows, 
 from arbora.logits.flat_model import single_threaded
 from arbora.tree import Tree
 
-# of a leaf's running number of points in a batch, below which it is taken out (the paper's)
+# running number of a leaf's points per batch below which it is removed (the paper's)
 _SMALLEST_WEIGHT = 0.1
 
 
@@ -38,7 +38,7 @@ def deepect(
 ) -> Tree:
     """Deep embedded cluster tree [1]_.
 
-    An autoencoder is trained first. Then a tree of centers grows in its embedding: every so many steps the leaf with
+    An autoencoder is trained first. Then a tree of centers grows in its embedding: at regular intervals the leaf with
     the largest sum of squares is split by 2-means. Steps move the centers of leaves to the means of their points, and
     the embedded points towards their center along the line between the two centers of each split.
 
@@ -124,7 +124,7 @@ def _pretrain(
 
 
 def _reconstruction(rebuilt: Tensor, rows: Tensor) -> Tensor:
-    """Mean squared length of the error: a sum over features, so that the embedding cannot shrink to please the tree."""
+    """Mean squared length of the error: a sum over features, so that the embedding cannot shrink to suit the tree."""
     return (rebuilt - rows).square().sum(dim=1).mean()
 
 

@@ -57,8 +57,8 @@ def fast_hdbscan(data: Any, *, min_samples: int = 10, min_cluster_size: int = 10
 def bridged(merges: Floats) -> Floats:
     """A linkage in which parts that no edge joins meet at twice the largest distance instead of at infinity.
 
-    fast_hdbscan looks for neighbors approximately where there are many columns, and groups that lie far apart then have
-    no neighbor in each other.
+    fast_hdbscan searches for neighbors approximately where there are many columns, and groups that lie far apart
+    then have no neighbor in each other.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def genie(data: Any, *, gini_threshold: float = 0.3) -> Tree:
         return Tree([-1], 1, name=row_names(data))
     threshold = check_real(gini_threshold, "gini_threshold", least=0, most=1)
     model = module.Genie(n_clusters=1, gini_threshold=threshold)
-    # versions before 1.3 give the tree only where asked to
+    # versions before 1.3 give the tree only on request
     if "compute_full_tree" in model.get_params():
         model.set_params(compute_full_tree=True)
     model.fit(rows)

@@ -26,7 +26,7 @@ def perch(data: Any, *, balance: bool = True, shuffle: bool = True, random_state
     data : array-like of shape (n_points, n_features)
         Compared by Euclidean distance.
     balance : bool, default=True
-        Also rotate where that makes sizes more even, and no node loses what it is surely nearest to.
+        Also rotate where that makes sizes more even, and no node leaves what it is certainly nearest to.
     shuffle : bool, default=True
         Insert in random order; otherwise in the order given.
     random_state : int, RandomState, Generator or None
@@ -40,8 +40,8 @@ def perch(data: Any, *, balance: bool = True, shuffle: bool = True, random_state
     Notes
     -----
     The nearest neighbor is exact: nodes are searched best first by the distance to the box around their points.
-    Distances between nodes are estimated as in the authors' code: from two corners of one's box to the other's points,
-    or to its box where they are more than 10.
+    Distances between nodes are estimated as in the authors' code: from two corners of the box of one to the points
+    of the other, or to its box where they are more than 10.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Systems by name: which there are, what each is, and one call that runs any of them."""
+"""Systems by name: a list of them, a description of each, and one call that runs any of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arbora.tree import Tree
 
 SYSTEMS: dict[str, System] = {system.name: system for system in (*LEARNED, *CLASSIC)}
-# data that is a tuple of things, which the system itself takes apart
+# data that is a tuple, which the system itself unpacks
 _IN_TUPLES = ("partly labeled vectors", "tasks")
 # what `arbora fit --method` offers: a tree over the data, or flat clusters of it
 FIT_NAMES: tuple[str, ...] = tuple(
@@ -93,7 +93,7 @@ def fit(
         for unknown targets for multi-task regression.
     n_clusters : int, optional
         Systems that give a tree then give the labels of a cut into that many clusters, or as near as the tree's nodes
-        allow. Systems that give labels look for that many, where they can.
+        allow. Systems that give labels look for that many, if they can.
     random_state : int, RandomState, Generator or None
     **options
         Parameters of the function or estimator behind the name (``describe(name).call``). Scores of links need
@@ -158,7 +158,7 @@ def _run(system: System, call: Any, data: Any, given: dict[str, Any]) -> Any:
 
 
 def _check_kind(system: System, data: Any) -> None:
-    """Refuse data that the system cannot take, in words that say what would do."""
+    """Refuse data that the system cannot take, and say what it takes."""
     if any(kind in system.takes for kind in _IN_TUPLES):
         return
     kind = _kind_of(data)

@@ -34,7 +34,7 @@ def rghc(
 
     A router gives the probability with which a point goes left. So each point has a probability of reaching each node,
     each pair one of parting there, and the expected number of points below a node is the sum of the first: together an
-    expected Dasgupta cost, which is minimized. Then every point takes the likelier way at each router.
+    expected Dasgupta cost, which is minimized. Then every point takes the more likely branch at each router.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def relaxed_cost(reach: list[Tensor], weight: Tensor) -> Tensor:
 
 @torch.no_grad()
 def _decoded(routers: Routers, rows: Tensor, names: list[str] | None) -> Tree:
-    """Every point takes the likelier way at each router."""
+    """Every point takes the more likely branch at each router."""
     group = np.zeros(len(rows), dtype=np.int64)
     for first in range(0, len(rows), 4096):
         reach = routers(rows[first : first + 4096])

@@ -30,13 +30,13 @@ def scc(
     """Sub-cluster components [1]_: in each round every cluster joins its most similar one, if that is similar enough.
 
     Two clusters are as similar as the pairs between them are on average; pairs without an edge count 0. A round joins
-    each cluster with the one it is most similar to, where that reaches the round's threshold, and all that hang
-    together become one.
+    each cluster with the one it is most similar to, where that reaches the round's threshold, and connected
+    clusters become one.
 
     Parameters
     ----------
     data : array-like of shape (n_points, n_features), or graph
-        Of vectors the graph of nearest neighbors is taken.
+        For vectors, the graph of nearest neighbors is used.
     n_neighbors : int, default=25
         Of vectors (the paper's).
     metric : {"cosine", "euclidean"}

@@ -1,4 +1,4 @@
-"""Systems that learn from some known answers: the rest of the answers is what they give."""
+"""Systems that learn from some known answers and give the others."""
 
 from __future__ import annotations
 

@@ -50,9 +50,9 @@ class System:
     deviations : str
         How it differs from the published system; empty where it does not.
     needs : tuple of str
-        Packages that are no dependency of arbora.
+        Packages that are not dependencies of arbora.
     extra : str or None
-        The extra of arbora that installs them; None where there is none, and they have to be installed by name.
+        The extra of arbora that installs them; None if there is none, so that they have to be installed by name.
     metrics : tuple of str
         Ways to compare vectors, the default first; empty where there is no choice.
     cannot : str

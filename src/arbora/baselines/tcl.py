@@ -22,8 +22,8 @@ _BOOST_AFTER, _CONFIDENT = 2 / 3, 0.95
 class TCL(FlatModel):
     """Twin contrastive learning [1]_ on given features: flat clusters with logits, for `arbora.L2H` to build a tree on.
 
-    Each step sees two views of a batch. The instance head learns to tell which two rows are views of one point, the
-    cluster head which two columns of probabilities belong to one cluster, while all clusters stay in use.
+    Each step sees two views of a batch. The instance head learns to recognize which two rows are views of one point,
+    the cluster head which two columns of probabilities belong to one cluster, while all clusters stay in use.
 
     Parameters
     ----------

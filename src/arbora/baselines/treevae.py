@@ -38,7 +38,7 @@ def treevae(
 ) -> Tree:
     """Tree variational autoencoder [1]_.
 
-    The model is a binary tree of latent variables; every leaf has a decoder of its own, every inner node a router. It
+    The model is a binary tree of latent variables; every leaf has its own decoder, every inner node a router. It
     begins with two leaves. Then the leaf with the most points is split, first its new parts are trained, then all,
     until there are `n_groups`.
 
@@ -128,12 +128,12 @@ class _Training:
         self._done = 0
 
     def run(self, n_epochs: int, stage: Stage, only: list[Any] | None = None) -> None:
-        """Train; with `only`, the other parts stand still."""
+        """Train; with `only`, the other parts stay fixed."""
         modules = [self._network] if only is None else only
         parameters = [parameter for module in modules for parameter in module.parameters()]
         optimizer = torch.optim.Adam(parameters, lr=self._rate, weight_decay=1e-5)
         for epoch in range(n_epochs):
-            # annealed while a stage is young, so that new latent variables are not given up at once
+            # annealed early in a stage, so that new latent variables are not abandoned at once
             kl_weight = self._kl_weight * min(1.0, (epoch + 1) / max(1, n_epochs // 2))
             for batch in islice(batches(len(self._rows), self._size), self._n_batches):
                 found = self._network(self._rows[batch])

@@ -67,7 +67,7 @@ def refine_tree(tree: Tree, affinity: Floats, options: Mapping[str, Any]) -> Tre
 
 
 def heights_from_scores(tree: Tree, class_score: Floats) -> Floats:
-    """log(1 + score of the weaker child), never below a child's height: what merging order gives Algorithm 1's tree."""
+    """log(1 + score of the weaker child), never below a child's height: the merging order of Algorithm 1."""
     score = np.concatenate([class_score, np.zeros(tree.n_internal)])
     height = np.zeros(tree.n_nodes)
     for v in range(tree.n_leaves, tree.n_nodes):

@@ -53,7 +53,7 @@ class KeyedSums(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Some points of every class, by a code that depends on nothing but the row, and the largest entries of each."""
+    """Some points of every class, chosen by a code that depends only on the row, and the largest entries of each."""
 
     code: NDArray[np.uint64]
     assigned: NDArray[np.int32]
@@ -133,7 +133,7 @@ def join_scans(parts: list[BlockScan], plan: ScanPlan) -> BlockScan:
 
 
 def _codes(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A number per row that looks random (the finalizer of SplitMix64)."""
+    """A pseudo-random number per row (the finalizer of SplitMix64)."""
     code = (rows + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

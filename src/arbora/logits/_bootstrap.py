@@ -1,4 +1,4 @@
-"""How stable the splits and levels of an L2H tree are when the points are drawn again.
+"""How stable the splits and levels of an L2H tree are when the points are resampled.
 
 A replicate rarely has to read the data: what the points of a group are reassigned to does not depend on how often they
 are drawn, so it is kept from one replicate to the next and only summed with other weights.
@@ -18,7 +18,7 @@ from arbora.tree import Tree
 
 
 class RememberingRows(PointQueries):
-    """Rows that answer a question about the same group only once, as long as memory allows."""
+    """Rows that compute the answer about a group only once, as long as memory allows."""
 
     def __init__(self, rows: PointRows, max_memory: int) -> None:
         self._rows, self._left = rows, max_memory

@@ -1,4 +1,4 @@
-"""What a report needs to know of logits, gathered in one pass of bounded memory."""
+"""What a report needs to know about logits, gathered in one pass with bounded memory."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def gather_facts(blocks: Iterable[ArrayRows], n_classes: int) -> ClassFacts:
         predicted.append(scan.assigned)
         confidence.append(scan.confidence)
         sums += rows.probability_sums(scan)
-        # a random number per point, the smallest win: a fair sample of however many points there are
+        # a random number per point, of which the smallest win: a fair sample of any number of points
         key = rng.random(rows.n_points)
         bound = np.inf if len(keys) < most else keys.max()
         new = np.flatnonzero(key < bound)

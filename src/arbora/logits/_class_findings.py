@@ -129,7 +129,7 @@ def class_columns(
 ) -> dict[str, list[Any]]:
     """Per class what pictures color by.
 
-    Counts are real numbers: a few distinct whole ones would pass for categories.
+    Counts are floats: a few distinct whole numbers would be taken for categories.
     """
     n, mutual = facts.n_classes, facts.mutual()
     columns: dict[str, list[Any]] = {}

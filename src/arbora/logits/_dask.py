@@ -2,8 +2,8 @@
 
 Only sums travel. The first pass also keeps some points of every class, from which a tree is guessed. The next one asks
 all blocks about the groups of that tree at once, and the merging is repeated with what they say. Where that leads to
-groups nobody has asked about yet, another pass asks about those, until there are none: the result does not rest on the
-guess, only the number of passes does.
+groups that have not been asked about yet, another pass asks about those, until none is left: the result does not
+depend on the guess, only the number of passes does.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class DaskLogits:
 
     @property
     def _can_tell(self) -> bool:
-        """Whether there are enough rows and columns to tell probabilities from logits."""
+        """Whether there are enough rows and columns to distinguish probabilities from logits."""
         n_points, n_classes = self._X.shape
         return bool(3 <= n_classes < n_points)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-# Probabilities below this become this one's logarithm: finite, and far below any that matters.
+# Smaller probabilities are raised to this before the logarithm: finite, and far below any that matters.
 _SMALLEST = 1e-30
 
 
@@ -33,7 +33,7 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
         A module is called without gradients, in evaluation mode, on the device of its parameters; it must return
         logits, or something with an attribute `logits`.
     X : array-like, shape (n_points, n_features)
-        For a module also a tensor of any shape, or a DataLoader (of its batches the first item).
+        For a module also a tensor of any shape, or a DataLoader (the first item of its batches).
 
     Returns
     -------
@@ -86,7 +86,7 @@ def _as_columns(scores: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
     if scores.ndim == 1:
         return np.column_stack([np.zeros(len(scores)), scores])
     n_classes = len(getattr(model, "classes_", range(scores.shape[1])))
-    # three classes have three pairs, so that the number of columns alone does not tell
+    # three classes have three pairs, so that the number of columns alone is not enough to decide
     is_of_pairs = getattr(model, "decision_function_shape", "ovr") == "ovo"
     if scores.shape[1] != n_classes or is_of_pairs:
         raise ValueError(

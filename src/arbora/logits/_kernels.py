@@ -24,9 +24,9 @@ OK, NOT_FINITE, NEGATIVE, ALL_ZERO = 0, 1, 2, 3
 
 # Far below any logit that matters, yet finite: fast-math loops must not meet infinities.
 EXCLUDED = -1e30
-# Where a logarithm is needed, probabilities count as no less.
+# Where a logarithm is needed, smaller probabilities count as this.
 LEAST_PROBABILITY = 1e-30
-# Of any float, and more than minus that of the least probability.
+# Larger than the logarithm of any float, and than minus that of the least probability.
 LARGEST_LOGARITHM = 710.0
 # Reassociating sums lets them use vector lanes; NaN and infinity keep their meaning.
 FAST_SUM = {"reassoc", "nsz", "contract"}
@@ -122,7 +122,7 @@ def _load_short(rows, i, code, row, bits):
     for j in range(row.shape[0]):
         half = np.int32(rows[i, j])
         bits[j] = ((half & np.int32(0x7FFF)) << np.int32(13)) | ((half & np.int32(0x8000)) << np.int32(16))
-        # infinity or NaN keeps being one
+        # infinity and NaN stay what they are
         if half & np.int32(0x7C00) == np.int32(0x7C00):
             bits[j] = np.int32(0x7F800000)
     decoded = bits.view(np.float32)

@@ -1,4 +1,4 @@
-"""Which cuts of an L2H tree carry most."""
+"""Which cuts of an L2H tree are the most telling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def choose_levels(
     """The cuts with the largest product of gap and stability, coarse to fine.
 
     The gap of a cut is the difference of log merge scores between the first merge it undoes and the last it keeps;
-    stability the mean adjusted Rand index with the same cut of trees from resampled points (NaN where there are none).
+    stability the mean adjusted Rand index with the same cut of trees from resampled points (NaN without such trees).
     """
     wide = tree.levels(max(_CANDIDATES, max_levels), max_clusters=max_clusters)
     if not wide:

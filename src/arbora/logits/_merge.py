@@ -65,7 +65,7 @@ class _Groups:
         return score
 
     def merge(self, chosen: int, partner: int, share: float) -> int:
-        """Join two groups; returns the new one's number."""
+        """Join two groups; returns the number of the new one."""
         node = self.n_classes + len(self.pairs)
         self.step_score.append(float(self.score[chosen]))
         self.pairs.append((chosen, partner))
@@ -94,7 +94,7 @@ def _absorb_empty_classes(groups: _Groups, rows: MergeQueries) -> list[int]:
     """Merge every class without points into the class whose points give it most probability on average.
 
     Nothing is assigned to such a class, so its score is zero and it goes first. Classes that get no probability from
-    anybody are returned: nothing is known of them, and they join the finished tree at its root.
+    any point are returned: nothing is known about them, and they join the finished tree at its root.
     """
     empty = np.flatnonzero(groups.assignment.counts == 0)
     if len(empty) == 0:

@@ -83,7 +83,7 @@ class Method:
         max_memory: int,
         progress: ProgressCallback = silent,
     ) -> list[Tree]:
-        """Trees of the same method for points drawn again within their class."""
+        """Trees of the same method for points resampled within their class."""
 
         def build(memory: MergeQueries, weights: Floats) -> Tree:
             return self.tree(assignment, rows, self.merges(assignment, memory, weights), weights)

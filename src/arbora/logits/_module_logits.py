@@ -37,7 +37,7 @@ def _batches(X: Any, like: Tensor | None) -> Iterator[Tensor]:
             yield torch.as_tensor(batch)
         return
     points = torch.as_tensor(X if isinstance(X, Tensor) else np.asarray(X))
-    # arrays of doubles are what NumPy makes by default; modules rarely are of that type
+    # NumPy makes arrays of doubles by default; modules rarely have that type
     if points.is_floating_point() and like is not None and like.is_floating_point():
         points = points.to(like.dtype)
     yield from torch.split(points, _POINTS_PER_BATCH)

@@ -14,11 +14,11 @@ from arbora.tree import Tree
 
 
 def column_names(estimator: Any, columns: Sequence[str] | None) -> Sequence[str] | None:
-    """Names the caller gave, else those of the columns of the input; None where there are none."""
+    """Names the caller gave, else those of the columns of the input; None if there are none."""
     if estimator.class_names is not None:
         if isinstance(estimator.class_names, (str, bytes)):
             raise TypeError(
-                f"class_names must be a sequence of names. Got the text {estimator.class_names!r:.60}."
+                f"class_names must be a sequence of names. Got the string {estimator.class_names!r:.60}."
             )
         return list(estimator.class_names)
     if columns is not None:
@@ -48,7 +48,7 @@ def class_numbers(y: ArrayLike, tree: Tree, n_points: int) -> Ints:
     if values.ndim != 1 or len(values) != n_points:
         raise ValueError(f"y must hold one class per point, {n_points}. Got shape {values.shape}.")
     if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
-        # whole numbers that a frame made real ones
+        # whole numbers that a frame turned into floats
         values = values.astype(np.int64)
     if values.dtype.kind in "iu":
         if n_points and (values.min() < 0 or values.max() >= tree.n_leaves):

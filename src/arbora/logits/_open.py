@@ -21,7 +21,7 @@ ROWS_PER_BLOCK = 1 << 15
 
 
 def checked_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
-    """Rows of X, whose number of columns is checked, or noted by the estimator where `reset`."""
+    """Rows of X, whose number of columns is checked, or recorded by the estimator if `reset`."""
     if is_in_pieces(X):
         source = open_rows(X)
         validate_data(estimator, np.broadcast_to(np.float32(0), (1, source.shape[1])), reset=reset)
@@ -63,7 +63,7 @@ def open_logits(
 
 
 def _emptied(read: list[NDArray[Any]], rest: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-    """What was read already, each chunk let go once used, then the rest."""
+    """What was already read, each chunk released once used, then the rest."""
     read.reverse()
     while read:
         yield read.pop()

@@ -47,7 +47,7 @@ class Assignment:
     assigned, second : int32[n_points]
         Best class, and the best one without it.
     confidence, second_confidence : float64[n_points]
-        Probability of the best class, and of the second one if the best did not exist.
+        Probability of the best class, and of the second one if the best one did not exist.
     largest : float
         No logit, divided by the temperature, is larger or more negative.
     """
@@ -61,7 +61,7 @@ class Assignment:
 
     @cached_property
     def rounders(self) -> Floats:
-        """What makes sums of probabilities over these points exact, in whatever order."""
+        """What makes sums of probabilities over these points exact, in any order."""
         return rounders(len(self.assigned))
 
     @cached_property
@@ -206,7 +206,7 @@ class PointQueries(ABC):
     ) -> Floats:
         """As `MergeQueries.received`."""
         points = assignment.points_of(classes)
-        # what is second best without one's own class is known from the first reading
+        # the second best class of each point is known from the first reading
         if len(classes) == 1:
             reassigned, probability = assignment.second[points], assignment.second_confidence[points]
         else:
@@ -241,7 +241,7 @@ class LogitRows(MergeQueries, Protocol):
         ...
 
     def scan(self, progress: ProgressCallback = silent) -> Any:
-        """Read every row for the first time, for `ClassFacts`; ValueError at a row that cannot be used."""
+        """Read every row for the first time, for `ClassTotals`; ValueError at a row that cannot be used."""
         ...
 
     def settle(
@@ -257,6 +257,6 @@ class LogitRows(MergeQueries, Protocol):
     def class_sums(self, assignment: Any, weights: Floats | None = None) -> Floats:
         """Sum of the centered logits of each class's points: float64[n_classes, n_classes].
 
-        With weights each point counts that many times.
+        With weights, each point counts that many times.
         """
         ...

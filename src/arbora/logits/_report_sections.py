@@ -30,7 +30,7 @@ _CONFLICTS = {
     "support": "share of bootstrap replicates with the same merge",
 }
 _SPURIOUS = {
-    "a": "the class that is nearer to b than to its own kin",
+    "a": "the class that is nearer to b than to its own relatives",
     "b": "the class it is taken for",
     "probability": "how much the model takes a and b for each other",
     "kin": "of the classes nearer to a in the taxonomy, the one the model takes it for most",
@@ -49,7 +49,7 @@ _NODES = {
 }
 _BINS = {
     "confidence": "mean confidence of the points of a bin",
-    "accuracy": "share of them that is predicted right",
+    "accuracy": "share of them that is predicted correctly",
     "points": "points of the bin",
 }
 

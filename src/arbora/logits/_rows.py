@@ -198,7 +198,7 @@ class ArrayRows(PointQueries):
         weight = np.ones(self.n_points) if weights is None else weights
         points = (assignment.order, assignment.offsets, weight)
 
-        # each class has a row of its own in the sums: threads never meet
+        # each class has its own row in the sums: threads never collide
         def job(start: int, stop: int) -> None:
             kernel(*self.stored, *points, start, stop, *self.buffers(), sums, *options)
 
@@ -217,7 +217,7 @@ class ArrayRows(PointQueries):
         return out
 
     def largest(self, m: int) -> tuple[NDArray[np.float32], NDArray[Any], Floats]:
-        """Of each row the m largest entries as log-weights relative to the largest, their classes, and the sum of the
+        """The m largest entries of each row as log-weights relative to the largest, their classes, and the sum of the
         other weights.
         """
         kept = np.empty((self.n_points, m), np.float32)

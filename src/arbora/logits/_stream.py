@@ -3,7 +3,7 @@
 The first pass keeps, of every point, its largest probabilities and the sum of the others: enough to propose a tree.
 The second reads every point again through all groups of that tree at once (in leaf order a group is a slice, so
 what is outside it is a prefix and a suffix). The merging is then repeated with those exact figures; a group that
-the proposal did not have is judged by what was kept, and counted.
+the proposal did not have is estimated from what was kept, and counted.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _SURE = 0.99
 
 
 class Trust(NamedTuple):
-    """Calibration, the temperature that corrects it, and what to tell the user; see `ClassReport`."""
+    """Calibration, the temperature that corrects it, and advice for the user; see `ClassReport`."""
 
     calibration: Calibration | None
     temperature: float | None
@@ -73,7 +73,7 @@ def assess(model: L2H, facts: ClassFacts, y: Ints | None) -> Trust:
 
 
 def _error_after(p: Floats, y: Ints) -> float | None:
-    """Calibration error of held-out points at the temperature of the others; None where it is not lower."""
+    """Calibration error of held-out points at the temperature of the others; None if it is not lower."""
     if len(y) < 4:
         return None
     temperature = fit_temperature(p[::2], y[::2], from_probabilities=True)

@@ -72,7 +72,7 @@ class Trainer:
 
 
 class _Head:
-    """Weight-normalized linear map: each row of weights has a direction and a length of its own."""
+    """Weight-normalized linear map: each row of weights has its own direction and length."""
 
     def __init__(self, n_features: int, n_clusters: int, generator: torch.Generator) -> None:
         self.direction, self.bias = _random_linear(n_features, n_clusters, generator)

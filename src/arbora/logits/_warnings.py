@@ -1,4 +1,4 @@
-"""What L2H warns of: groups that were estimated, and probabilities that were given as logits."""
+"""What L2H warns about: groups that were estimated, and probabilities that were given as logits."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def look_like_probabilities(first: NDArray[Any]) -> bool:
 def warn_of_probabilities(stacklevel: int) -> None:
     """Warn that rows are read as logits."""
     warnings.warn(
-        "The rows of X sum to 1: they look like probabilities, but are read as logits. Say from_probabilities=True.",
+        "The rows of X sum to 1: they look like probabilities, but are read as logits. Pass from_probabilities=True.",
         ProbabilityWarning,
         stacklevel=stacklevel,
     )

@@ -1,6 +1,6 @@
 """Whether a classifier's probabilities mean what they say, and the temperature that corrects them.
 
-L2H reads similarity of classes from probabilities; a badly calibrated model is the limit its authors state.
+L2H reads similarity of classes from probabilities; a badly calibrated model is the limitation that its authors state.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ def calibration_of(confidence: Floats, is_hit: Bools, n_bins: int = _BINS) -> Ca
 
 
 def fit_temperature(logits: ArrayLike, y: ArrayLike, *, from_probabilities: bool = False) -> float:
-    """Temperature with which ``softmax(logits / temperature)`` says best how likely each class is.
+    """Temperature with which ``softmax(logits / temperature)`` best describes how likely each class is.
 
     It maximizes the likelihood of the labels. Where probabilities hold zeros the likelihood of points whose class
     got none is zero at every temperature; the Brier score (mean squared error of the probabilities) is then minimized
-    instead, which no single point can rule. One number, so accuracy does not change; a few hundred held-out points
+    instead, which no single point can dominate. One number, so accuracy does not change; a few hundred held-out points
     suffice. Pass it to `L2H(temperature=...)`, with ``from_probabilities=True`` for probabilities.
 
     Parameters

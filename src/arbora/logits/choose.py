@@ -38,8 +38,8 @@ def choose_n_clusters(
 ) -> Choice:
     """Fit a model for each number of clusters and keep the one with the lowest normalized loss.
 
-    The loss over its value for labels that say nothing, log(n_clusters): figure 5 of the L2H paper found the minimum
-    at the true number of classes.
+    The loss is divided by its value for uninformative labels, log(n_clusters): figure 5 of the L2H paper found the
+    minimum at the true number of classes.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class FlatModel(CallbackSupportMixin, ClusterMixin, BaseEstimator):  # type: ign
         return require("torch", type(self).__name__).Generator().manual_seed(seed_of(self.random_state))
 
     def _take_steps(self, step: Callable[[], Any]) -> Any:
-        """Take `max_steps` steps, or fewer if a callback says so; the losses averaged over the last tenth of them.
+        """Take `max_steps` steps, or fewer if a callback asks to stop; the losses averaged over the last tenth of them.
 
         A step returns one loss or several, of which the lowest goes into `history_`.
         """

@@ -1,4 +1,4 @@
-"""How good predictions are in a tree of classes: per node, by how far mistakes go, and for how much certainty."""
+"""How good predictions are in a tree of classes: per node, by how far mistakes go, and by how sure the answers are."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def mistake_severity(tree: Tree, y: ArrayLike, predicted: ArrayLike, *, normaliz
     """How far mistakes go: mean height of the lowest common ancestor of prediction and truth. Lower is better.
 
     The measure of Bertinetto et al. (2020) over the misclassified points; the height of a node is the number of edges
-    to the farthest leaf below it. A prediction that is an inner node above the truth is no mistake. NaN without
+    to the farthest leaf below it. A prediction that is an inner node above the truth is not a mistake. NaN without
     mistakes.
 
     Parameters
@@ -164,7 +164,7 @@ class RiskCoverage(NamedTuple):
         Share of points that are answered with a class.
     flat_risk, flat_coverage : float64[n]
         The same without the tree: the most probable class where it is sure enough, no answer elsewhere. Risk is the
-        share of wrong answers among those given (0 where there are none).
+        share of wrong answers among those given (0 if none is given).
     area : float
         Area under risk over coverage: lower is better.
     """

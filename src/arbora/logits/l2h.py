@@ -54,7 +54,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     Parameters
     ----------
     n_clusters : int or None, default=2
-        Clusters of `labels_`, and of `predict` unless it is given another number. None: the classes themselves.
+        Clusters in `labels_` and, unless another number is passed, in `predict`. None: the classes themselves.
     aggregation : {"sum_of_means", "sum", "mean_of_means"} or callable, default="sum_of_means"
         How the probabilities of a group's points become its score (table 7 of the paper). A function gets a list
         with one array of probabilities per class of the group that has points, and returns a number.
@@ -73,10 +73,10 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         weighted by the exponential of their mean logits for each other's points. Reads every point once more and
         takes K² numbers. A dict holds options for `arbora.refine`. False: the tree of the paper.
     n_bootstraps : int or "auto", default="auto"
-        Replicates for the support of every split; 0 for none. Points are drawn again within their class, and the
+        Replicates for the support of every split; 0 for none. Points are resampled within their class, and the
         whole method is repeated, refinement included. "auto" makes 20 for up to 20 million logits that are in memory
-        and none for more, where they would take longer than the tree. There are none where `aggregation` is a
-        function: it knows no weights.
+        and none for more, where they would take longer than the tree. There are none if `aggregation` is a
+        function, which takes no weights.
     max_memory : int, default=2**32
         Files and batches larger than this many bytes are streamed, in at most two passes (and one more per replicate
         asked for if the tree is refined), instead of being read where they are. C-ordered arrays in memory are never
@@ -105,7 +105,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     replicates_ : list of Tree
         Trees of the bootstrap.
     exact_ : bool
-        False if a streamed input had to be judged partly by what was kept of it (a warning says so).
+        False if a streamed input had to be judged partly by what was kept of it (with a warning).
     n_classes_, n_features_in_ : int
 
     Notes
@@ -266,7 +266,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     def _n_replicates(self, assignment: ClassTotals, rows: LogitRows) -> int:
         if callable(self.aggregation) or assignment.n_classes < 3:
             return 0
-        # sums over the chunks of a Dask array know no single points
+        # sums over the chunks of a Dask array do not cover single points
         if not isinstance(assignment, Assignment):
             return 0
         if not is_auto(self.n_bootstraps):
@@ -292,7 +292,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         """Cluster of each class at a level."""
         if level is not None:
             if n_clusters is not None:
-                raise ValueError("Give n_clusters or level, not both.")
+                raise ValueError("Pass n_clusters or level, not both.")
             return self._level(level).labels
         if n_clusters is None:
             if self.n_clusters is None:
@@ -311,7 +311,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         return found[level]
 
     def levels(self, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Level]:
-        """The few cuts that carry most, coarse to fine: those with a wide gap in merge score that bootstrap confirms.
+        """The few most telling cuts, coarse to fine: those with a wide gap in merge score that bootstrap confirms.
 
         Parameters
         ----------
@@ -361,7 +361,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         check_is_fitted(self, "tree_")
         if confidence is not None:
             if n_clusters is not None or level is not None:
-                raise ValueError("Give n_clusters, level or confidence, not several of them.")
+                raise ValueError("Pass only one of n_clusters, level and confidence.")
             bound = check_real(confidence, "confidence", above=0, most=1)
             parts = [_prediction.sure_nodes(self.tree_, rows, [bound])[0] for rows in self.blocks(X)]
         else:
@@ -391,7 +391,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
         return np.concatenate([_prediction.node_probabilities(self.tree_, rows).T for rows in self.blocks(X)])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of `transform`: those of the classes and nodes, "node 7" where there is none."""
+        """Names of the columns of `transform`: those of the classes and nodes, "node 7" where a node has no name."""
         check_is_fitted(self, "tree_")
         return _prediction.node_names(self.tree_)
 

@@ -67,7 +67,7 @@ class Section:
         return "\n\n".join(part for part in [*parts, "\n".join(legend)] if part)
 
     def to_html(self) -> str:
-        """The same as HTML; every text is escaped, and meanings of columns are titles of their heads."""
+        """The same as HTML; every text is escaped, and meanings of columns are titles of their headers."""
         parts = [f"<h3>{html.escape(self.title)}</h3>", f"<p>{html.escape(self.text)}</p>"]
         cells = self._cells()
         if cells:

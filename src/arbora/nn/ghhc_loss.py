@@ -28,9 +28,9 @@ class GHHCLoss(nn.Module):
     temperature : float, default 0.2
         Of the distributions over least common ancestors (1 in the paper).
     margin, margin_weight : float
-        Margin between the norms of child and parent, and weight of the margin cost (0: without).
+        Margin between the norms of child and parent, and weight of the margin cost (0: none).
     n_candidates : int, optional
-        Consider only the nearest so many nodes of a triple; by default all.
+        Consider only this many of the nodes nearest to a triple; by default all.
     generator : torch.Generator, optional
         For the first positions of the nodes; `start_from` places them by data.
 
@@ -70,7 +70,7 @@ class GHHCLoss(nn.Module):
         self.n_candidates = n_candidates
 
     def forward(self, embeddings: Tensor, triples: Tensor) -> Tensor:
-        """Mean ranking cost of the triples (less that of deciding nothing) plus the weighted margin cost.
+        """Mean ranking cost of the triples (less that of an undecided model) plus the weighted margin cost.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class GHHCLoss(nn.Module):
         return cost + self.margin_weight * self.margin_cost() if self.margin_weight else cost
 
     def ranking(self, embeddings: Tensor, triples: Tensor) -> Tensor:
-        """Mean over the triples of Eq. 15, less its value 3/2 a node where nothing is decided."""
+        """Mean over the triples of Eq. 15, less its value where nothing is decided, 3/2 per node."""
         points = embeddings[triples]  # [B, 3, d]
         with torch.no_grad():
             chosen = self._candidates(points)
@@ -135,8 +135,8 @@ class GHHCLoss(nn.Module):
     def start_from(self, embeddings: Tensor, *, random_state: RandomState = None) -> GHHCLoss:
         """Place the nodes by an initial hierarchy over the embeddings; returns the module itself.
 
-        A binary hierarchy has an odd number of nodes and at most one less than twice the points; nodes
-        beyond stay.
+        A binary hierarchy has an odd number of nodes, at most one less than twice the number of points; additional
+        nodes stay where they are.
         """
         points = embeddings.detach().cpu().double().numpy()
         found = initial_nodes(points, len(self.nodes), numpy_generator(random_state))

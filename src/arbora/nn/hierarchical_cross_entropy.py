@@ -82,7 +82,7 @@ class HierarchicalCrossEntropy(nn.Module):
                 f"logits must have shape (n_points, n_classes={self.n_classes}). Got {tuple(logits.shape)}."
             )
         log_p = self.node_log_probabilities(logits)
-        # the root is certain, and so is what pads a path
+        # the root is certain, and so is the padding of a path
         log_p = torch.cat([log_p, torch.zeros_like(log_p[:, :1])], dim=1)
         path = self.path[target]
         along = log_p.gather(1, path)

@@ -7,7 +7,7 @@ from arbora.hyperbolic import poincare
 
 
 class HyperbolicLogisticRegression(nn.Module):
-    """Logits of points of the ball: signed distances to one gyroplane a class, scaled.
+    """Logits of points of the ball: signed distances to one gyroplane per class, scaled.
 
     A class k has a point p_k and a normal a_k; the hyperplane through p_k orthogonal to a_k is the union of
     the geodesics that leave p_k orthogonally to it. The logit is λ(p) times the length of a

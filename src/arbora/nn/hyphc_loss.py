@@ -11,7 +11,7 @@ class HypHCLoss(nn.Module):
     """Continuous Dasgupta cost of leaf embeddings on a batch of triples (Eq. 9 of HypHC).
 
     For each triple the three similarities are summed, less the one whose pair has the deepest hyperbolic
-    ancestor, by a softmax with a temperature. Add it to any loss of your own model; works on any device.
+    ancestor, by a softmax with a temperature. Add it to the loss of any model; it works on any device.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from arbora.hyperbolic import poincare
 
 
 class PoincareEmbedding(nn.Module):
-    """Points of the Poincaré ball by number, as `torch.nn.Embedding` is for Euclidean space.
+    """Points of the Poincaré ball by number: the counterpart of `torch.nn.Embedding` in Euclidean space.
 
     Train `weight` with `arbora.hyperbolic.optim.RiemannianAdam` (or `RiemannianSGD`), which keep it in the
     ball.

@@ -9,7 +9,7 @@ from arbora._base.jit import inner, kernel
 
 @inner
 def xlogy_ratio(a, b):
-    """``a log(a / b)``, 0 where a is 0 (or b is, which only rounding can bring about)."""
+    """``a log(a / b)``, 0 where a is 0 (or b is, which only rounding can cause)."""
     if a <= 0.0 or b <= 0.0:
         return 0.0
     return a * np.log(a / b)
@@ -61,7 +61,7 @@ def outside_weights(parent, S):
 def joining_parents(leaf_parent, parent):
     """Parent of every leaf in the tree that is left when nodes with a single child are passed over.
 
-    A leaf alone under a node would otherwise keep its pair with itself (TSD) to that node, which no tree has.
+    Otherwise a leaf alone under a node would keep its pair with itself (TSD) at that node, which no tree has.
     """
     n_internal = parent.shape[0]
     n_children = np.zeros(n_internal, dtype=np.int64)

@@ -22,7 +22,7 @@ class Batch(NamedTuple):
 def draw_batch(
     graph: EdgeDistribution, batch_size: int, batch_limit: int, rng: np.random.Generator
 ) -> Batch | None:
-    """A random batch, or None where the chosen nodes have no edge among them."""
+    """A random batch, or None if the chosen nodes have no edge among them."""
     pairs = graph.pairs
     n = graph.n_nodes
     position = np.full(n, -1, dtype=np.int32)

@@ -84,7 +84,7 @@ def deepwalk(
 
 
 def _noise_table(degree: NDArray[np.floating], size: int = 2**20) -> NDArray[np.int32]:
-    """Nodes, each as often as its degree to the power 3/4 asks: drawing a negative is one lookup."""
+    """Nodes, each in proportion to its degree to the power 3/4: drawing a negative sample is one lookup."""
     weight = np.cumsum(np.maximum(degree, 1e-12) ** 0.75)
     size = max(size, 4 * len(degree))
     places = (np.arange(size) + 0.5) / size * weight[-1]

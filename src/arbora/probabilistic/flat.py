@@ -1,8 +1,8 @@
 """Flat clusters from an n-ary tree over a graph: exactly as many as asked for, keeping most information.
 
 A tree with few internal nodes has wide splits, and small outlying branches near its root: a cut by height or
-size then fails, or returns one giant and a few crumbs. Here wide splits are first resolved into binary ones, the
-children most alike first. Then every way to cut the binary tree into k clusters is weighed by the tree sampling
+size then fails, or returns one giant cluster and a few crumbs. Here wide splits are first resolved into binary ones,
+the most similar children first. Then every way to cut the binary tree into k clusters is weighed by the tree sampling
 divergence of what is left of the tree, and the best is found by dynamic programming. A branch may be left out of
 the cut; its leaves then join the cluster to which most of their edges lead.
 """
@@ -68,7 +68,7 @@ def cut_labels(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> Ints
 
 
 def resolve(tree: Tree, similarity: GraphSimilarity) -> Tree:
-    """Binary: the children of a wide node are joined like by like (Paris linkage of the edges between them)."""
+    """Binary: the most similar children of a wide node are joined first (Paris linkage of the edges between them)."""
     if tree.is_binary or tree.n_leaves < 3:
         return tree
     n = tree.n_leaves

@@ -39,7 +39,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Flexible probabilistic hierarchies: a distribution over trees on a graph, trained by gradient.
 
     Every leaf has a distribution over n' internal nodes (A), every internal node one over those after it (B).
-    Training lowers Dasgupta's cost, or raises the tree sampling divergence, of the trees this describes, and
+    Training lowers Dasgupta's cost, or raises the tree sampling divergence, of the trees that these describe, and
     returns the model whose most likely tree is best [1]_.
 
     Parameters
@@ -52,7 +52,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     relaxation : {"auto", "expected", "soft", "straight-through"}, default="auto"
         What is descended: the expected loss of sampled trees by exact conditional costs ("expected"), the
         paper's soft loss, or the soft loss's slope at sampled trees. "auto" is "expected" for Dasgupta and
-        "soft" for TSD, which measured best.
+        "soft" for TSD, which did best in our measurements.
     optimizer : {"projected", "softmax", "embedding"}, default="projected"
         Projected gradient on sparse A; or Adam on scores, or on embeddings (both in PyTorch, with a full n x n'
         matrix, where "expected" means straight-through).
@@ -62,19 +62,19 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         For A and for B. Scaled so that the same rates serve graphs of all sizes.
     max_epochs : int, default=500
     patience : int, default=100
-        Start the next round, or stop after the last, when the decoded tree has not improved for that many epochs.
+        Start the next round, or stop after the last, when the decoded tree has not improved for this many epochs.
         It often gets worse first.
     n_rounds : int, optional
         Rounds after the first start again from the best tree so far, as if it were certain; the first takes half
         of the epochs, the second half of what is left. By default 3 for the soft losses, and 1 for the expected
-        one, which gains by being sampled longer. Batches, and Adam, have one round.
+        one, which gains from longer sampling. Batches, and Adam, have one round.
     exact_q : bool, default=True
         Of Soft-TSD: q as in App. A.11, or the paper's proxy.
     batch_size, batch_limit : int
         Train on the subgraph of `batch_size` random leaves and their neighbors, at most `batch_limit`; by
         default on the whole graph.
     evaluate_every : int, optional
-        Decode after that many epochs; by default every one, with batches every 20.
+        Epochs between decodings; by default 1, or 20 with batches.
     directed : {"sum", "max", "mean"}, default="sum"
         How an asymmetric adjacency becomes symmetric; "sum" counts a reciprocated edge twice, as in the paper.
     similarity : {"auto", "graph", "knn"}, default="auto"
@@ -82,10 +82,10 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         of which a graph of the `n_neighbors` nearest is built.
     n_neighbors : int, default=10
     metric : str, default="euclidean"
-        By which neighbors of vectors are found; see `arbora.similarity.knn`.
+        Metric by which neighbors of vectors are found; see `arbora.similarity.knn`.
     use_spare_nodes : bool, default=True
-        Give internal nodes that the most likely tree leaves without use a place in its widest splits, where that
-        improves it (`arbora.probabilistic.spare_nodes`). Not with batches: it takes the whole graph.
+        Give internal nodes that the most likely tree leaves unused a place in its widest splits, where that
+        improves it (`arbora.probabilistic.spare_nodes`). Not with batches: it needs the whole graph.
     refine : bool or dict, default=False
         Improve the decoded tree by `arbora.refine`, with no more than `n_internal` nodes; a dictionary holds
         options for it.
@@ -208,7 +208,7 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             Several components are allowed; self-loops count at the leaf's parent. A graph in shards (a Dask frame of
             edges, or `arbora.similarity.graph` of one) of more than 100,000 nodes or 5 million edges stays where it is
             if `batch_size` is given, and must fit the memory of this machine otherwise; the leaves of large steps are
-            shared out among its workers, to the same result.
+            shared out among its workers, with the same result.
         y : ignored
         """
         options = Options.of(self)

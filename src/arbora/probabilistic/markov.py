@@ -1,4 +1,4 @@
-"""The tree Markov chain of FPH: one function a theorem, in PyTorch, differentiable.
+"""The tree Markov chain of FPH: one function per theorem, in PyTorch, differentiable.
 
 A (n x n') holds the probabilities of a leaf's parent, B (n' x n', strictly upper triangular) those of an internal
 node's; the last internal node is the root. Zügner et al., "End-to-end learning of probabilistic hierarchies on
@@ -67,7 +67,7 @@ def lca_from_joint(joint: Tensor, B: Tensor) -> Tensor:
 
 
 def lca_probabilities(A: Tensor, B: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """p(z = v_i ^ v_j) of given pairs of leaves, one row a pair (Thm 5, 6); a leaf with itself: its parent.
+    """p(z = v_i ^ v_j) of given pairs of leaves, one row per pair (Thm 5, 6); a leaf with itself: its parent.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def _plan(model: FPH, optimizer: Optimizer) -> TrainingPlan:
     batch_size = _whole_or_none(model.batch_size, "batch_size")
     every = _whole_or_none(model.evaluate_every, "evaluate_every") or (1 if batch_size is None else 20)
     n_rounds = _whole_or_none(model.n_rounds, "n_rounds") or (1 if relaxation == "expected" else 3)
-    # batches are not steps on one graph, and Adam has a state of its own
+    # batches are not steps on one graph, and Adam has its own state
     knows_one_round = batch_size is not None or optimizer != "projected"
     return TrainingPlan(
         objective=objective,

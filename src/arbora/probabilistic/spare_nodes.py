@@ -1,8 +1,8 @@
 """Putting internal nodes to use that training left without leaves.
 
 In the most likely tree some of the n' internal nodes join nothing, while others have many children. Here the wide
-splits are resolved into binary ones, like by like (`flat.resolve`), and the whole is compressed to n' nodes again.
-The model follows: mass that was not on the most likely parents stays where it was.
+splits are resolved into binary ones, the most similar children first (`flat.resolve`), and the whole is compressed
+to n' nodes again. The model follows: mass that was not on the most likely parents stays where it was.
 """
 
 from __future__ import annotations

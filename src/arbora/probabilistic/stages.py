@@ -1,4 +1,4 @@
-"""The stages of a fit of FPH: where training starts, how it goes on, and what its tree is worth."""
+"""The stages of a fit of FPH: where training starts, how it continues, and what its tree is worth."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Degree-corrected stochastic block model (Karrer and Newman 2011): a baseline for link prediction.
 
 The number of blocks is chosen by description length: moves and merges of blocks are taken as long as the
-log-likelihood, less half a logarithm of the number of edges for each pair of blocks, grows.
+log-likelihood, less half the logarithm of the number of edges for each pair of blocks, grows.
 """
 
 from __future__ import annotations

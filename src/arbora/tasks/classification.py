@@ -32,7 +32,7 @@ METHODS = ("two-step", "end-to-end", "label-propagation")
 _CLASSIFIER_RATE, _CLASSIFIER_STARTS = 0.1, 6
 # Learning rate of the leaves at the end of a training, as a share of that at its start.
 _SLOWED = 0.05
-# How far leaves leave the circle at first in each further dimension, relative to its radius.
+# How far leaves initially leave the circle in each further dimension, relative to its radius.
 _LIFT = 0.1
 # Neighbors of each point that triples are drawn from.
 _NEIGHBORS = 10
@@ -60,7 +60,7 @@ class Split(NamedTuple):
 
 
 class Classified(NamedTuple):
-    """Outcome of a run: accuracies, a label for every point, what was learned (None by label propagation).
+    """Outcome of a run: accuracies, a label for every point, what was learned (None for label propagation).
 
     Examples
     --------
@@ -123,8 +123,8 @@ def classify(
     X : array-like of shape (n, d), or a similarity
         Vectors (compared by cosine) or any similarity.
     y : array-like of shape (n,)
-        Labels of all points; only those of ``split.train`` are learned from. Those of ``split.validation`` are for
-        you to choose settings by.
+        Labels of all points; only those of ``split.train`` are used for learning. Those of ``split.validation`` are for
+        choosing settings.
     method : {"end-to-end", "two-step", "label-propagation"}
     split : Split, optional
         By default `split_rows` with `random_state`.
@@ -138,18 +138,18 @@ def classify(
         Of the leaves in the ball, then of the classifier on them (after a third of that from each of six starts), and
         of joint training (end-to-end).
     batch_size : int, optional
-        Triples a step of the leaves. By default four a point, but at least 1,024.
+        Triples per step of the leaves. By default four per point, but at least 1,024.
     tree_weight : float, default=30.0
         Weight of HypHC's loss, per triple, beside the cross-entropy in joint training.
     penalty : float, default=0.01
         Weight of the squared lengths of the classifier's normals in joint training, where leaves that follow
-        every label would otherwise let them grow without end.
+        every label would otherwise let them grow without bound.
     learning_rate : float, default=0.1
         Of the leaves; it falls to a twentieth.
     temperature : float, default=0.1
         Of HypHC's loss in the ball.
     neighbor_bias : float, default=0.95
-        Share of the triples that hold a pair of neighbors, so that leaves whose label is known take those along
+        Share of the triples that hold a pair of neighbors, so that leaves whose label is known pull along those
         that they resemble most.
     random_state : int
 
@@ -235,8 +235,8 @@ class _Joint:
     def train_classifier(self, n_steps: int) -> None:
         """Minimize the cross-entropy of the training rows, leaves held fixed.
 
-        Classes that lie side by side make many minima. So several starts go some of the way, and the one with the
-        least loss goes on.
+        Classes that lie side by side make many minima. So several starts are trained briefly, and the one with the
+        lowest loss continues.
         """
         placed = poincare.at_radius(self._points.detach()[self._train], self._radius)
         tried = []
@@ -358,7 +358,7 @@ def _checked(X: Any, y: ArrayLike) -> tuple[Any, NDArray[Any], NDArray[np.int64]
     labels = np.asarray(y)
     if labels.shape != (similarity.n_points,):
         raise ValueError(
-            f"y must have one label a point, shape ({similarity.n_points},). Got {labels.shape}."
+            f"y must have one label per point, shape ({similarity.n_points},). Got {labels.shape}."
         )
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:

@@ -27,7 +27,7 @@ Method: TypeAlias = Callable[[GraphSimilarity, Ints], AnyFloats]
 
 
 class LinkSplit(NamedTuple):
-    """A graph without some of its edges, those edges, and as many pairs that are no edges.
+    """A graph without some of its edges, those edges, and as many pairs that are not edges.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def _spanning(edges: Ints, n: int, rng: np.random.Generator) -> Bools:
 def _draw_non_edges(csr: sp.csr_array, n_wanted: int, rng: np.random.Generator) -> Ints:
     n = csr.shape[0]
     if n * (n - 1) // 2 - csr.nnz // 2 < n_wanted:
-        raise ValueError(f"The graph has fewer than {n_wanted} pairs that are no edges.")
+        raise ValueError(f"The graph has fewer than {n_wanted} pairs that are not edges.")
     coo = csr.tocoo()
     taken = np.unique(coo.row.astype(np.int64) * n + coo.col)
     found = np.zeros(0, dtype=np.int64)

@@ -15,7 +15,7 @@ from arbora.tree import Tree
 
 
 class TaskStatistics(NamedTuple):
-    """Sums over the rows of each task: all that least squares needs."""
+    """Sums over the rows of each task: everything that least squares needs."""
 
     gram: Floats  # [T, d, d]
     moment: Floats  # [T, d]

@@ -40,7 +40,7 @@ def topic_words(
         Nodes down to this depth (the root has 0).
     distinct : bool
         Rank words by how much more often they occur below the node than below its siblings, as `Tree.keywords` does,
-        rather than by frequency alone. The root is always by frequency.
+        rather than by frequency alone. The root always uses frequency.
 
     Returns
     -------

@@ -129,7 +129,7 @@ def judge(
 
 
 def _pairs_within(label: Ints, max_pairs: int, rng: np.random.Generator) -> Ints:
-    """Pairs of places with equal labels, at most so many of them, drawn at random: int64[m, 2]."""
+    """Pairs of places with equal labels, at most `max_pairs` of them, drawn at random: int64[m, 2]."""
     order = np.argsort(label, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
     pairs = [
