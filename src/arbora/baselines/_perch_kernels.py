@@ -124,7 +124,7 @@ def _rotate(tree, node):
 
 @inner
 def _rotate_masked(tree, node, root):
-    """From a leaf upwards: a node that is nearer to all of its aunt than to any part of its sibling moves to the aunt."""
+    """From a leaf upwards: a node nearer to all of its aunt than to any part of its sibling moves to the aunt."""
     while node != root:
         above = tree.parent[node]
         if above != root and _is_masked(tree, node):
