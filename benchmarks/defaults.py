@@ -3,6 +3,7 @@
     python benchmarks/defaults.py                 # the sets that are reported
     python benchmarks/defaults.py --half choose   # those that defaults were chosen on
     python benchmarks/defaults.py --only wine glass
+    python benchmarks/defaults.py --neighbors 15  # another number of neighbors than the default
     python benchmarks/defaults.py --graphs        # modularity of the default cut beside Leiden's
     python benchmarks/defaults.py --large         # MNIST 70,000 and 50,000 generated cells
 
@@ -132,9 +133,9 @@ def spectral_clusters(affinity, k):
         return model.fit_predict(affinity)
 
 
-def trees(X, k):
+def trees(X, k, n_neighbors):
     """Each method's tree, where it has one, and flat clusters, with CPU seconds."""
-    model = ab.TreeClustering(k, random_state=0)
+    model = ab.TreeClustering(k, n_neighbors=n_neighbors, random_state=0)
 
     def by_model():
         model.fit(X)
@@ -163,11 +164,11 @@ def trees(X, k):
         yield name, *method(), time.process_time() - start
 
 
-def measure(name):
+def measure(name, n_neighbors):
     X, y = LOADERS[name]() if name in LOADERS else generated(name)
     y = np.unique(y, return_inverse=True)[1]
     rows = {}
-    for method, tree, labels, seconds in trees(X, int(y.max()) + 1):
+    for method, tree, labels, seconds in trees(X, int(y.max()) + 1, n_neighbors):
         scores = ab.metrics.flat_scores(y, labels)
         purity = float("nan") if tree is None else ab.metrics.dendrogram_purity(tree, y)
         rows[method] = {
@@ -235,11 +236,11 @@ def measure_large():
     return found
 
 
-def measure_sets(names):
+def measure_sets(names, n_neighbors):
     found = {}
     for name in names:
         try:
-            found[name] = measure(name)
+            found[name] = measure(name, n_neighbors)
         except FileNotFoundError as missing:
             print(f"{name}: left out, {missing.filename} is not there")
     summarize(found)
@@ -250,6 +251,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--half", choices=HALVES, default="report")
     parser.add_argument("--only", nargs="+")
+    parser.add_argument("--neighbors", type=int, default=10)
     parser.add_argument("--graphs", action="store_true")
     parser.add_argument("--large", action="store_true")
     options = parser.parse_args()
@@ -258,7 +260,8 @@ def main():
     elif options.large:
         part, found = "large", measure_large()
     else:
-        part, found = options.half, measure_sets(options.only or HALVES[options.half].split())
+        names = options.only or HALVES[options.half].split()
+        part, found = options.half, measure_sets(names, options.neighbors)
     results = ROOT / "results"
     results.mkdir(exist_ok=True)
     (results / f"defaults_{part}.json").write_text(json.dumps(found, indent=1))
