@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli.in_process import run
+from cli.in_process import arbora, run
 from sklearn.datasets import load_iris
 
 from arbora.cli._exit import UNUSABLE, CommandError
@@ -125,3 +125,12 @@ def test_numbers_as_names_are_row_numbers_unless_the_data_has_those_names():
     assert [matched(tree, dataset(["a", "b", "c"])).label(leaf) for leaf in range(3)] == ["a", "b", "c"]
     assert matched(tree, dataset(["1", "2", "0"])).label(0) == "1"
     assert matched(tree, dataset(None)).lca(2, 0) != matched(tree, dataset(None)).root
+
+
+def test_trees_over_other_leaves_are_refused_with_the_files_that_hold_them(tmp_path):
+    (tmp_path / "one.nwk").write_text("((a:1,b:1):1,(c:1,d:1):1);")
+    (tmp_path / "two.nwk").write_text("((a:1,c:1):1,(e:1,d:1):1);")
+    for command in (["score", "--compare"], ["show", "--html", tmp_path / "x.html", "--compare"]):
+        done = arbora(command[0], tmp_path / "one.nwk", *command[1:], tmp_path / "two.nwk")
+        text = done.stderr.decode()
+        assert done.returncode == 4 and "one.nwk: 'b'" in text and "two.nwk: 'e'" in text

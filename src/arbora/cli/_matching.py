@@ -49,3 +49,16 @@ def _by_name(tree: Tree, leaves: list[str], data: Dataset) -> Tree:
             "--name-column says which column holds the names."
         )
     return tree.matched_to(data.names)
+
+
+def matched_tree(other: Tree, tree: Tree, files: tuple[str, str]) -> Tree:
+    """The other tree with its leaves numbered as in the tree; `files` are those of the tree and of the other."""
+    ours, theirs = set(tree.leaf_names), set(other.leaf_names)
+    parts = [
+        f"{len(only):,} only in {file}: {', '.join(map(repr, sorted(only)[:5]))}{', ...' * (len(only) > 5)}."
+        for file, only in zip(files, (ours - theirs, theirs - ours), strict=True)
+        if only
+    ]
+    if parts:
+        raise Unusable(f"Trees are compared by the names of their leaves, which differ. {' '.join(parts)}")
+    return other.matched_to(tree)

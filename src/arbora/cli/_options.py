@@ -13,7 +13,7 @@ from arbora.cli._exit import WrongOption
 
 FORMATS = (
     "auto", "npy", "npz", "csv", "tsv", "json", "jsonl", "parquet", "arrow", "xlsx", "h5ad", "edges", "adjacency",
-    "graphml", "gml", "gexf", "pajek", "mtx", "linkage", "newick", "nexus",
+    "graphml", "gml", "gexf", "pajek", "mtx", "phylip", "linkage", "newick", "nexus",
     "phyloxml",
 )  # fmt: skip
 # Groups of options in the help.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.threads import count_threads
 from arbora.cli._console import Console
-from arbora.cli._exit import Unwritable, WrongOption, check_option
+from arbora.cli._exit import Unwritable, WrongOption, as_options, check_option
 from arbora.cli._options import Reading, ReadingTree, Running
 from arbora.reading import Dataset, ReadOptions, read_data, read_tree
 from arbora.reading.checks import warnings_of
@@ -131,11 +131,11 @@ def read_dataset(source: str, reading: Reading, console: Console, *, only_shown:
 
 def describe(data: Dataset, console: Console) -> None:
     """Print how the columns were interpreted."""
-    lines = str(data).splitlines()
+    lines = as_options(str(data)).splitlines()
     n_warnings = len(data.warnings)
     console.say("\n".join(lines[: len(lines) - n_warnings]))
     for warning in data.warnings:
-        console.note(f"warning: {data.source}: {warning}")
+        console.note(f"warning: {data.source}: {as_options(warning)}")
 
 
 def read_tree_file(source: str, reading: Reading | ReadingTree, *, own_format: bool = False) -> Tree:

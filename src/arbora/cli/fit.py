@@ -225,7 +225,7 @@ def _refined(run: Run, fitted: Fitted) -> Fitted:
 def _scores(run: Run, tree: Tree) -> dict[str, float]:
     """Agreement with the classes; a finished tree is not lost if they cannot be scored."""
     try:
-        return class_scores(tree, run.data, is_over_columns=run.method == "l2h")
+        return class_scores(tree, run.data, run.console, is_over_columns=run.method == "l2h")
     except ValueError as error:
         run.console.note(f"no scores against {run.data.label_name!r}: {error}")
         return {}

@@ -145,7 +145,7 @@ def check_settings(settings: Mapping[str, Any], method: str) -> None:
     for name in settings:
         if name not in names:
             raise WrongOption(
-                f"--method {method} has no parameter {name!r} (--set). It has {', '.join(names)}."
+                f"--method {method} has no parameter {name!r} (--set). It has {', '.join(names) or 'none'}."
             )
 
 

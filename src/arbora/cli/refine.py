@@ -51,7 +51,7 @@ def run_refine(task: RefineTask, reading: Reading, running: Running, console: Co
         name: _objective(tree, similarity, task.objective)
         for name, tree in (("before", start), ("after", better))
     }
-    scores = class_scores(better, data)
+    scores = class_scores(better, data, console)
     if task.out is not None:
         write_tree(better, str(task.out))
     direction = "lower" if task.objective == "dasgupta" else "higher"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption
-from arbora.cli._matching import matched
+from arbora.cli._matching import matched, matched_tree
 from arbora.cli._options import Reading, Running
 from arbora.cli._run import Run, limit_threads, neighbor_graph, read_tree_file
 from arbora.cli._tables import columns, number
@@ -61,12 +61,13 @@ def run_score(task: ScoreTask, reading: Reading, running: Running, console: Cons
         tree = matched(tree, run.data)
         with console.stage("score"):
             scores |= _on_data(run, tree, task.all_pairs)
-            scores |= class_scores(tree, run.data) if task.labels is None else {}
+            scores |= class_scores(tree, run.data, console) if task.labels is None else {}
         metric = run.compared_by
     if task.labels is not None:
-        scores |= _against(tree, read_labels(task.labels, tree.n_leaves))
+        scores |= _against(tree, read_labels(task.labels, tree.n_leaves), console)
     if task.compare is not None:
-        scores |= _against_tree(tree, read_tree(task.compare))
+        other = matched_tree(read_tree(task.compare), tree, (task.tree, task.compare))
+        scores |= _against_tree(tree, other)
     print_scores(console, scores)
     console.result({"tree": tree_facts(tree), "metric": metric, "scores": scores, "seconds": console.seconds})
 
@@ -87,7 +88,9 @@ def _on_data(run: Run, tree: Tree, all_pairs: bool) -> dict[str, float]:
     return dict(metrics.score(tree, similarity.cosine(np.asarray(run.data))))
 
 
-def class_scores(tree: Tree, data: Dataset, *, is_over_columns: bool = False) -> dict[str, float]:
+def class_scores(
+    tree: Tree, data: Dataset, console: Console, *, is_over_columns: bool = False
+) -> dict[str, float]:
     """Agreement with the known classes; the leaves of a tree over columns are the classes of a classifier."""
     from arbora import metrics
 
@@ -96,7 +99,7 @@ def class_scores(tree: Tree, data: Dataset, *, is_over_columns: bool = False) ->
     if is_over_columns:
         leaf = np.asarray(data.values).argmax(axis=1)
         return {"dendrogram_purity": float(metrics.dendrogram_purity(tree, data.y, leaf_of_point=leaf))}
-    return _against(tree, data.y)
+    return _against(tree, data.y, console)
 
 
 def known_classes(y: NDArray[Any]) -> set[Any]:
@@ -104,7 +107,7 @@ def known_classes(y: NDArray[Any]) -> set[Any]:
     return {value for value in y.tolist() if value is not None}
 
 
-def _against(tree: Tree, y: NDArray[Any]) -> dict[str, float]:
+def _against(tree: Tree, y: NDArray[Any], console: Console) -> dict[str, float]:
     from arbora import metrics
 
     known = known_classes(y)
@@ -115,6 +118,9 @@ def _against(tree: Tree, y: NDArray[Any]) -> dict[str, float]:
         known
     ):
         # scores of a cut that this tree does not have would mislead
+        console.note(
+            f"no cut of this tree has {len(known)} clusters: it is scored by dendrogram purity alone"
+        )
         return {key: value for key, value in scores.items() if key.startswith("dendrogram_purity")}
     return scores
 
@@ -122,7 +128,6 @@ def _against(tree: Tree, y: NDArray[Any]) -> dict[str, float]:
 def _against_tree(tree: Tree, other: Tree) -> dict[str, float]:
     from arbora.view.tangle import crossings, face_to_face
 
-    other = other.matched_to(tree)
     return {
         "robinson_foulds": float(tree.robinson_foulds(other)),
         "robinson_foulds_share": float(tree.robinson_foulds(other, normalize=True)),

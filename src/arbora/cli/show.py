@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from arbora.cli._console import Console
 from arbora.cli._exit import Unusable, WrongOption, check_option
-from arbora.cli._matching import matched
+from arbora.cli._matching import matched, matched_tree
 from arbora.cli._options import Reading
 from arbora.cli._run import read_dataset, read_tree_file
 from arbora.cli.pages import page_content, tree_facts, write_page
@@ -46,7 +46,7 @@ def run_show(task: ShowTask, reading: Reading, console: Console) -> None:
         tree = matched(tree, data)
     content = page_content(tree, data, console)
     if task.compare is not None:
-        content["compare"] = read_tree(task.compare).matched_to(tree)
+        content["compare"] = matched_tree(read_tree(task.compare), tree, (task.tree, task.compare))
     content["title"] = f"{Path(task.tree).name}: {tree.n_leaves:,} leaves"
     if task.html is not None:
         write_page(tree, task.html, console, view=task.view, edit=task.edit, **content)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arbora._base.arrays import is_cells
 from arbora._base.types import PathLike
 from arbora.errors import ArboraError, FormatError
-from arbora.reading import arrays, frames, graphs, single_cell, trees
+from arbora.reading import arrays, frames, graphs, phylip, single_cell, trees
 from arbora.reading.checks import warnings_of
 from arbora.reading.columns import Column
 from arbora.reading.contents import Contents, contents_of, format_of
@@ -58,8 +58,8 @@ def read(
     ----------
     path : str, path, or frame
         npy, npz, csv and other text tables, json, jsonl, parquet, arrow, feather, xlsx, h5ad, edge and adjacency
-        lists, GraphML, GML, GEXF, Pajek, MatrixMarket; also packed (gz, bz2, xz, zip). A frame of pandas, polars or
-        Arrow, an AnnData object or a mapping of columns is read by the same rules.
+        lists, GraphML, GML, GEXF, Pajek, MatrixMarket, PHYLIP distances; also packed (gz, bz2, xz, zip). A frame of
+        pandas, polars or Arrow, an AnnData object or a mapping of columns is read by the same rules.
     features, drop : str or list of str, optional
         Columns to use, or to leave out; ``*`` stands for anything, as in ``"e*"``. By default a column of vectors is
         used or, if there is none, every column of numbers that does not merely number or identify the rows.
@@ -231,6 +231,7 @@ def _dispatched(kind: str, contents: Contents, options: ReadOptions) -> Dataset 
         "h5ad": single_cell.read_h5ad,
         "edges": graphs.read_edges,
         "mtx": graphs.read_matrix_market,
+        "phylip": phylip.read_phylip,
     }
     if kind not in readers:
         raise FormatError(f"{name} is a {kind} file, which arbora does not read.")
@@ -269,11 +270,23 @@ def _of_table(table: Any, name: str, format: str, options: ReadOptions) -> Datas
     if isinstance(table, Mapping):
         return _of_links(table, name)
     columns, row_names = table
-    header = graphs.edge_columns(list(columns))
+    header = graphs.edge_columns(list(columns)) or (
+        graphs.edges_by_nodes(columns) if row_names is None else None
+    )
     if header is not None and options.kind in (None, "graph") and options.features is None:
         return graphs.graph_of_columns(columns, header, name, format)
     square = _square_of_table(columns, row_names, name, format, options)
-    return square if square is not None else dataset_of(columns, name, format, options, row_names)
+    if square is not None:
+        return square
+    found = dataset_of(columns, name, format, options, row_names)
+    doubt = graphs.numbered_edges(columns) if row_names is None and _is_unsaid(options) else None
+    return found if doubt is None else replace(found, warnings=(*found.warnings, doubt))
+
+
+def _is_unsaid(options: ReadOptions) -> bool:
+    """Whether nobody has said what the columns of a table are."""
+    given = (options.kind, options.features, options.label_column, options.name_column)
+    return all(one is None for one in given)
 
 
 def _square_of_table(

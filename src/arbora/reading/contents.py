@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import sys
 import zipfile
 import zlib
@@ -15,6 +16,7 @@ from typing import IO, Any
 
 from arbora._base.memory import available_memory
 from arbora.errors import FormatError, TooLargeError
+from arbora.reading.columns import NUMBER
 
 _PACKED: dict[bytes, tuple[str, Callable[..., Any]]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
@@ -40,6 +42,7 @@ _SUFFIXES = {
     "gexf": (".gexf",),
     "pajek": (".net", ".paj"),
     "mtx": (".mtx",),
+    "phylip": (".phy", ".phylip"),
     "newick": (".nwk", ".newick", ".tree", ".tre"),
 }
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
@@ -47,6 +50,8 @@ _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in
 _SHARE = 0.35
 _MOST_UNPACKED = 8 * 2**30
 _HEAD = 65536
+# The number of points, alone on the first line.
+_PHYLIP = re.compile(rb"\s*(\d+)\s*\r?\n")
 
 
 class Contents:
@@ -139,11 +144,23 @@ def _text_format(start: bytes, contents: Contents) -> str | None:
         return "jsonl" if start.startswith(b"{") and _is_one_record(lines[0]) else "json"
     if start.startswith(b"(") and b";" in contents.raw[-64:]:
         return "newick"
+    if _is_phylip(start):
+        return "phylip"
     if start.lower().startswith((b"*vertices", b"*network")):
         return "pajek"
     if start.startswith((b"graph [", b"graph\n[", b"Creator ")):
         return "gml"
     return None
+
+
+def _is_phylip(start: bytes) -> bool:
+    """Whether text begins like a matrix of PHYLIP: a count alone on its line, then a name and numbers."""
+    found = _PHYLIP.match(start)
+    if found is None or int(found[1]) < 2:
+        return False
+    lines = start[found.end() :].decode("utf-8", "replace").splitlines()
+    parts = lines[0].split() if lines else []
+    return bool(parts) and NUMBER.fullmatch(parts[0]) is None and all(NUMBER.fullmatch(p) for p in parts[1:])
 
 
 def _is_one_record(line: bytes) -> bool:

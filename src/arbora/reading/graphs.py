@@ -28,6 +28,8 @@ _TARGETS = frozenset({"target", "dst", "to", "to_node", "tonodeid", "target_id",
 _WEIGHTS = ("weight", "weights", "value", "w", "similarity", "count")
 # also inf, nan and infinity
 _OF_NUMBERS = b"0123456789+-.eE \t\r\ninfatyINFATY"
+# Nodes that both columns of an edge list must hold for it to be recognized by them.
+_FEWEST_SHARED = 3
 _MENTIONS_EDGES = re.compile(
     r"\b(edges|nodes|vertices|fromnodeid|arcs)\b|^%\s*(sym|asym|bip)\b", re.IGNORECASE
 )
@@ -81,6 +83,43 @@ def edge_columns(header: list[str]) -> tuple[str, str, str | None] | None:
         return None
     weight = next((by_word[word] for word in _WEIGHTS if word in by_word), None)
     return by_word[sources[0]], by_word[targets[0]], weight
+
+
+def edges_by_nodes(columns: dict[str, Column]) -> tuple[str, str, str | None] | None:
+    """Source, target and weight of a table of nothing else whose first two columns hold the same names."""
+    names = list(columns)
+    if len(names) not in (2, 3) or any(columns[name].kind != "text" for name in names[:2]):
+        return None
+    if len(names) == 3 and columns[names[2]].kind != "number":
+        return None
+    return (
+        (names[0], names[1], names[2] if len(names) == 3 else None) if _share_nodes(columns, names) else None
+    )
+
+
+def numbered_edges(columns: dict[str, Column]) -> str | None:
+    """A word of warning about a table of two or three columns whose first two hold the same whole numbers."""
+    names = list(columns)
+    if len(names) not in (2, 3) or not all(columns[name].is_whole for name in names[:2]):
+        return None
+    if not _share_nodes(columns, names) or min(columns[name].values.min() for name in names[:2]) < 0:
+        return None
+    return (
+        f"columns {names[0]!r} and {names[1]!r} hold the same whole numbers, as an edge list does. format='edges' "
+        "reads a graph; kind='vectors' says that they are features."
+    )
+
+
+def _share_nodes(columns: dict[str, Column], names: list[str]) -> bool:
+    """Whether most values of one of the first two columns are in the other too, and values repeat as nodes do."""
+    first, second = (set(columns[name].values.tolist()) for name in names[:2])
+    n_rows = len(columns[names[0]].values)
+    shared = len(first & second)
+    return (
+        shared >= _FEWEST_SHARED
+        and 2 * shared >= min(len(first), len(second))
+        and len(first | second) <= n_rows + 1
+    )
 
 
 def mentions_edges(comments: list[str]) -> bool:

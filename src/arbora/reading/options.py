@@ -11,7 +11,7 @@ from arbora._base.types import PathLike
 
 Format: TypeAlias = Literal[
     "auto", "npy", "npz", "csv", "tsv", "json", "jsonl", "parquet", "arrow", "xlsx", "h5ad", "edges", "adjacency",
-    "graphml", "gml", "gexf", "pajek", "mtx", "linkage", "newick", "nexus", "phyloxml",
+    "graphml", "gml", "gexf", "pajek", "mtx", "phylip", "linkage", "newick", "nexus", "phyloxml",
 ]  # fmt: skip
 Kind: TypeAlias = Literal["vectors", "graph", "distances", "similarities"]
 Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "none"]

@@ -31,6 +31,8 @@ def square_dataset(
         return None
     if array.ndim == 1 and options.kind in ("distances", "similarities"):
         array = _from_condensed(array, source, options.kind)
+    elif array.ndim == 1 and options.kind is None:
+        _refuse_condensed(array, source)
     is_square = array.ndim == 2 and array.shape[0] == array.shape[1] and array.shape[0] >= _FEWEST_POINTS
     if options.kind is None:
         if is_square and (same_names or _is_symmetric(array)):
@@ -46,6 +48,8 @@ def square_dataset(
     if not _is_symmetric(array):
         raise ValueError(f"{source} must be symmetric for kind={options.kind!r}.")
     values = np.asarray(array, dtype=np.float64)
+    if options.kind == "similarities":
+        _refuse_distances(values, source)
     kind = "distances" if options.kind == "distances" else "similarities"
     roles = {kind: f"a matrix over {len(values):,} points"}
     if names is not None:
@@ -64,10 +68,34 @@ def _is_symmetric(array: NDArray[Any]) -> bool:
     return bool(np.allclose(array, array.T, rtol=1e-6, atol=0, equal_nan=True))
 
 
+def _refuse_distances(values: NDArray[np.float64], source: str) -> None:
+    others = ~np.eye(len(values), dtype=np.bool_)
+    if not np.diagonal(values).any() and (values[others] > 0).all():
+        raise ValueError(
+            f"{source} has a zero diagonal and positive values elsewhere, as distances have. Use kind='distances'; if "
+            "they are similarities, set the diagonal to the largest of them."
+        )
+
+
+def _refuse_condensed(array: NDArray[Any], source: str) -> None:
+    """One number per point, or one per pair of points? Both are sensible where the count fits and none is negative."""
+    n = _points_of_condensed(len(array))
+    if n is not None and n > _FEWEST_POINTS and (array >= 0).all():
+        raise ValueError(
+            f"{source} holds {len(array):,} numbers: as many points with one feature (kind='vectors'), or the "
+            f"condensed distances of {n:,} points (kind='distances')?"
+        )
+
+
+def _points_of_condensed(n_pairs: int) -> int | None:
+    n = round((1 + np.sqrt(1 + 8 * n_pairs)) / 2)
+    return n if n * (n - 1) // 2 == n_pairs else None
+
+
 def _from_condensed(array: NDArray[Any], source: str, kind: str) -> NDArray[np.float64]:
     """The square matrix of SciPy's condensed form; the diagonal is 0 for distances, the largest value otherwise."""
-    n = round((1 + np.sqrt(1 + 8 * len(array))) / 2)
-    if n * (n - 1) // 2 != len(array):
+    n = _points_of_condensed(len(array))
+    if n is None:
         raise ValueError(
             f"{source} holds {len(array):,} numbers, which is not n * (n - 1) / 2 for any n: not a condensed matrix."
         )
