@@ -131,10 +131,11 @@ def clustermap(
 def standardized(matrix: NDArray[np.float64], along: str) -> NDArray[np.float64]:
     """Each row or column less its mean, in standard deviations; constant ones become 0."""
     axis = 1 if along == "rows" else 0
+    mean = np.nanmean(matrix, axis=axis, keepdims=True)
     spread = np.nanstd(matrix, axis=axis, keepdims=True)
-    found: NDArray[np.float64] = (matrix - np.nanmean(matrix, axis=axis, keepdims=True)) / np.where(
-        spread > 0, spread, 1
-    )
+    # rounding leaves equal values a little apart from their mean
+    varies = spread > 1e-12 * np.abs(mean)
+    found: NDArray[np.float64] = (matrix - mean) * np.where(varies, 1 / np.where(varies, spread, 1), 0)
     return found
 
 
