@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 import zipfile
 
 import numpy as np
@@ -234,3 +235,41 @@ def test_what_is_no_archive_is_refused_and_what_is_absent_is_an_error_of_the_sys
         read_archive(tmp_path / "x", MARKER)
     with pytest.raises(FileNotFoundError):
         read_archive(tmp_path / "absent", MARKER)
+
+
+def interrupted_at(line, write):
+    """Call `write`, with Ctrl-C before the given line that Python runs in it; whether there was such a line."""
+    left = line
+
+    def trace(frame, event, _):
+        nonlocal left
+        if event == "line":
+            left -= 1
+            if left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        write()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+# a file that Ctrl-C keeps from being named is closed when it is collected
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_before_any_line_leaves_a_whole_file_and_no_other(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    line = 1
+    while interrupted_at(line, lambda: write_whole(path, b"new")):
+        assert os.listdir(tmp_path) == ["file"], f"interrupted before line {line}"
+        assert path.read_bytes() in (b"old", b"new")
+        line += 1
+    assert path.read_bytes() == b"new"
+    assert line > 10

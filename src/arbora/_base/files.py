@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 import socket
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -44,13 +44,14 @@ def written_whole(path: PathLike) -> Iterator[IO[bytes]]:
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder. Name a file in it.")
     _remove_what_a_crash_left(target)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target), suffix=".part")
+    # its name is known before it is there, so that an interrupt at any moment can remove it
+    temporary = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}.part"
     try:
-        with os.fdopen(handle, "wb") as file:
+        # until it is whole only its owner can read it
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files that only their owner can read
         os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException as problem:
