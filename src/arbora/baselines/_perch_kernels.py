@@ -37,8 +37,9 @@ def grow(points, order, rotate_for_balance):
         np.empty((2 * n - 1, d)),
         np.empty((2 * n - 1, d)),
     )
-    tree.low[:n] = points
-    tree.high[:n] = points
+    for point in range(n):
+        for f in range(d):
+            tree.low[point, f] = tree.high[point, f] = points[point, f]
     key, queue = np.empty(2 * n), np.empty(2 * n, dtype=np.int64)
     root = order[0]
     for k in range(1, n):

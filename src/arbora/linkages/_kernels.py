@@ -348,7 +348,8 @@ def kmeans(rows, draws, n_steps):
             while chosen < n_rows - 1 and (target > gap[chosen] or gap[chosen] == 0.0):
                 target -= gap[chosen]
                 chosen += 1
-        centers[k] = rows[chosen]
+        for f in range(rows.shape[1]):
+            centers[k, f] = rows[chosen, f]
         for r in range(n_rows):
             gap[r] = min(gap[r], squared_gap(rows[r], centers[k]))
     total = np.inf

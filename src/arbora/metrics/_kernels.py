@@ -127,8 +127,8 @@ def minimum_of_wedges(matrix):
     total = 0.0
     others = np.empty(n - 1)
     for i in range(n):
-        others[:i] = matrix[i, :i]
-        others[i:] = matrix[i, i + 1 :]
+        for j in range(n - 1):
+            others[j] = matrix[i, j if j < i else j + 1]
         others.sort()
         # smallest first: it is the minimum with all that follow
         for rank in range(n - 1):

@@ -119,6 +119,13 @@ def fill_sums(sums, parent):
 
 
 @inner
+def copy_row(into, row):
+    """Write a row over another."""
+    for f in range(row.shape[0]):
+        into[f] = row[f]
+
+
+@inner
 def set_reach(features, node):
     """The most similarity that a row can have with the leaves of a node (Cauchy and Schwarz).
 
@@ -386,7 +393,7 @@ def regraft(state, features, work, stack, subtrees, max_size):
         detach(state, subtree, work.nodes, -1)
         joint = attach(state, subtree, target, as_child, work.nodes, -1)
         if not as_child:
-            features.sums[joint] = features.sums[target]
+            copy_row(features.sums[joint], features.sums[target])
         add_upwards(state, features, joint, row, 1.0)
         update_gaps(state, features, state.nodes[sibling].parent if gives_back else home)
         update_gaps(state, features, joint)
@@ -451,7 +458,7 @@ def insert_rows(state, features, work, stack, root, leaves, present):
         target = balanced_place(state, features, row, root[0] if target < 0 else target)
         weigh_path(state, features, work, row, target)
         joint = attach(state, leaf, target, False, work.nodes, -1)
-        features.sums[joint] = features.sums[target]
+        copy_row(features.sums[joint], features.sums[target])
         add_upwards(state, features, joint, row, 1.0)
         update_gaps(state, features, joint)
         work.dirty[leaf] = True

@@ -52,7 +52,8 @@ def cross_of_features(sums, n_leaves, child_offsets, child_index):
     n_internal = child_offsets.shape[0] - 1
     n_features = sums.shape[1]
     row_of = np.empty(n_leaves + n_internal, dtype=np.int64)
-    row_of[:n_leaves] = np.arange(n_leaves)
+    for leaf in range(n_leaves):
+        row_of[leaf] = leaf
     cross = np.zeros(n_internal, dtype=np.float64)
     for slot in range(n_internal):
         first = row_of[child_index[child_offsets[slot]]]
@@ -120,9 +121,10 @@ def sum_between_groups(
 def copy_segments(offsets, far, weight, new_indptr, new_indices, new_data, first, last):
     """Write rows first .. last-1 without the gaps between them."""
     for row in range(first, last):
-        begin, length = offsets[row], new_indptr[row + 1] - new_indptr[row]
-        new_indices[new_indptr[row] : new_indptr[row + 1]] = far[begin : begin + length]
-        new_data[new_indptr[row] : new_indptr[row + 1]] = weight[begin : begin + length]
+        shift = offsets[row] - new_indptr[row]
+        for k in range(new_indptr[row], new_indptr[row + 1]):
+            new_indices[k] = far[k + shift]
+            new_data[k] = weight[k + shift]
 
 
 @kernel(nogil=True)

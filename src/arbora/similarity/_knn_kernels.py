@@ -96,7 +96,9 @@ def add_reverse_neighbors(who):
     """Each row's neighbors, then up to as many rows that have it as theirs, closest first; -1 fills up."""
     n_points, n_neighbors = who.shape
     both = np.full((n_points, 2 * n_neighbors), -1, dtype=np.int32)
-    both[:, :n_neighbors] = who
+    for point in range(n_points):
+        for k in range(n_neighbors):
+            both[point, k] = who[point, k]
     filled = np.full(n_points, n_neighbors, dtype=np.int32)
     for k in range(n_neighbors):
         for point in range(n_points):

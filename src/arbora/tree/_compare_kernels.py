@@ -45,8 +45,8 @@ def bound_positions(parent, n_leaves, position):
     """Smallest and largest position of the leaves below each node."""
     low = np.full(parent.shape[0], n_leaves, dtype=np.int64)
     high = np.full(parent.shape[0], -1, dtype=np.int64)
-    low[:n_leaves] = position
-    high[:n_leaves] = position
+    for leaf in range(n_leaves):
+        low[leaf] = high[leaf] = position[leaf]
     for node in range(parent.shape[0] - 1):
         above = parent[node]
         low[above] = min(low[above], low[node])

@@ -64,11 +64,13 @@ def fill_tables(n_leaves, child_offsets, child_index, value, n_parts, starts):
                 part = table[starts[child] : starts[child] + n_parts[child]]
                 if n_eligible == 1:
                     n_joined = n_parts[child]
-                    joined[:n_joined] = part
+                    for j in range(n_joined):
+                        joined[j] = part[j]
                 else:
                     n_both = min(n_joined + n_parts[child], length)
                     share_out(joined, n_joined, part, n_parts[child], scratch, n_both)
-                    joined[:n_both] = scratch[:n_both]
+                    for j in range(n_both):
+                        joined[j] = scratch[j]
                     n_joined = n_both
         own = table[starts[node] : starts[node] + length]
         for j in range(length):
@@ -104,8 +106,8 @@ def choose_nodes(n_leaves, root, child_offsets, child_index, value, n_parts, sta
             child = eligible[k]
             part = table[starts[child] : starts[child] + n_parts[child]]
             if k == 0:
-                length = min(n_parts[child], want)
-                prefixes[0, :length] = part[:length]
+                for j in range(min(n_parts[child], want)):
+                    prefixes[0, j] = part[j]
             else:
                 share_out(prefixes[k - 1], want, part, n_parts[child], prefixes[k], want)
         for k in range(len(eligible) - 1, 0, -1):

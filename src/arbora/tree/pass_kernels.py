@@ -245,9 +245,9 @@ def meeting_mass(parent, leaf_mass, own):
     cancels as it would in mass(v)^2 minus the squares of the children.
     """
     n_leaves, n_nodes = leaf_mass.shape[0], parent.shape[0]
-    mass = np.zeros(n_nodes)
-    mass[:n_leaves] = leaf_mass
-    meeting = np.zeros(n_nodes)
+    mass, meeting = np.zeros(n_nodes), np.zeros(n_nodes)
+    for leaf in range(n_leaves):
+        mass[leaf] = leaf_mass[leaf]
     # children come before parents: mass[node] is complete
     for node in range(n_nodes - 1):
         above = parent[node]

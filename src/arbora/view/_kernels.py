@@ -152,7 +152,9 @@ def best_exemplars(n_leaves, features, size, parent, offsets, index, k):
     """
     n_nodes = n_leaves + offsets.shape[0] - 1
     mean = np.zeros((n_nodes, features.shape[1]), dtype=np.float64)
-    mean[:n_leaves] = features
+    for leaf in range(n_leaves):
+        for f in range(features.shape[1]):
+            mean[leaf, f] = features[leaf, f]
     for node in range(n_nodes - 1):
         if node >= n_leaves:
             mean[node] /= size[node]

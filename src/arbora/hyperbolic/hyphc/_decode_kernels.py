@@ -8,18 +8,17 @@ from arbora._base.jit import kernel
 
 
 @kernel()
-def merge_path(order, gaps):
+def merge_path(order, by_gap):
     """Parents when neighbors on a line merge by ascending gap: int64[2n - 1].
 
-    `order` lists the leaves along the line, `gaps[p]` separates positions p and p + 1. A cluster is an
-    interval of positions, known by its two ends.
+    `order` lists the leaves along the line, `by_gap` the positions before the gaps, smallest gap first (sorted outside:
+    numba's own sort takes seconds to compile). A cluster is an interval of positions, known by its two ends.
     """
     n = order.shape[0]
     parent = np.full(2 * n - 1, -1, dtype=np.int64)
     start = np.arange(n)  # of the interval that ends here
     end = np.arange(n)  # of the interval that starts here
     top = order.copy()  # node of the interval that starts here
-    by_gap = np.argsort(gaps, kind="mergesort")
     for step in range(n - 1):
         left_end = by_gap[step]
         left, right = start[left_end], left_end + 1

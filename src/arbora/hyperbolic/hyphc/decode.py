@@ -82,7 +82,7 @@ def decode_circle(theta: ArrayLike, radius: float = 1.0) -> Tree:
     gaps = np.diff(angles[order], append=angles[order[0]] + 2 * math.pi)
     widest = int(np.argmax(gaps))
     order, gaps = np.roll(order, -widest - 1), np.roll(gaps, -widest - 1)[:-1]
-    parent = kernels.merge_path(order, gaps)
+    parent = kernels.merge_path(order, np.argsort(gaps, kind="stable"))
     depth = np.arctanh(np.minimum(np.cos(np.sort(gaps) / 2), 1.0) * math.tanh(min(radius, 18.0)))
     height = np.concatenate([np.zeros(len(angles)), np.maximum(min(radius, 18.0) - depth, 0.0)])
     return Tree(parent, len(angles), height=height, order=order)
