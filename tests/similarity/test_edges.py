@@ -93,7 +93,7 @@ def test_a_sparse_matrix_is_copied(kind):
         (([0], [1], ["x"]), None, TypeError, "weights must hold real numbers"),
         (([0], [1], [np.nan]), None, ValueError, "weights must be finite"),
         (([0], [1], np.ma.masked_array([1.0], [True])), None, ValueError, "masked"),
-        (sp.csr_array((2, 2)), 2, ValueError, "n_points is for edges"),
+        (sp.csr_array((2, 2)), 2, ValueError, "n_points applies to edges only"),
         (np.eye(2), None, TypeError, r"Use similarity.dense\(W\)"),
     ],
 )
