@@ -22,6 +22,9 @@ GRAPH = ab.similarity.knn(X, 3)
 SQUARE = 1 + np.abs(X @ X.T)
 CONDENSED = SQUARE[np.triu_indices(N, 1)]
 LOGITS = np.random.default_rng(0).normal(size=(40, N))
+WORDS = [f"leaf{k} word{k % 7}" for k in range(N)]
+# a hundred components, each a block of its own
+PAIRS = (np.arange(0, N, 2), np.arange(1, N, 2))
 CLASSES = ab.L2H(random_state=0).fit(LOGITS)
 
 
@@ -54,6 +57,9 @@ ENTRIES = {
     "class_report": lambda: ab.logits.class_report(CLASSES, LOGITS, np.arange(40)),
     "match": lambda: ab.match(TREE, TREE, N),
     "hierarchical_labels": hierarchical_labels,
+    "ufit": lambda: ab.baselines.fit("ufit", X, max_epochs=1),
+    "keywords of all nodes": lambda: TREE.keywords(WORDS, nodes=range(N, TREE.n_nodes)),
+    "block model": lambda: ab.baselines.fit("dcsbm", PAIRS, random_state=0),
     "reorder": lambda: TREE.reorder("optimal", data=X),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from arbora._base.arrays import as_vectors, row_names
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_choice, check_real, check_whole
 from arbora._base.progress import ProgressCallback, Stage, check_progress
 from arbora._base.types import Floats
@@ -142,6 +143,10 @@ def edges_of_vectors(vectors: Floats, n_neighbors: int = 5) -> Edges:
             f"data must lie within {_LARGEST:g} of 0, so that distances are numbers. "
             f"Got {np.abs(vectors).max():.3g}; divide by it."
         )
+    # distances, their square, a copy without zeros, and what the spanning tree is found in
+    refuse_if_too_large(
+        40 * n * n, f"The distances between {n} points", "Pass a graph, such as similarity.knn(X)."
+    )
     near = kneighbors_graph(vectors, min(n_neighbors, n - 1), mode="distance")
     distances = squareform(pdist(vectors))
     # a distance of 0 between equal points is an edge as well

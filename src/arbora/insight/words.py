@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 from arbora.tree import Tree
@@ -255,6 +256,11 @@ def _sums(tree: Tree, counts: Any, chosen: Ints) -> Floats:
     leaves = np.flatnonzero(lowest[: tree.n_leaves] >= 0)
     member = sp.csr_array(
         (np.ones(len(leaves), dtype=np.float32), (lowest[leaves], leaves)), shape=(len(chosen), tree.n_leaves)
+    )
+    refuse_if_too_large(
+        16 * len(chosen) * counts.shape[1],
+        f"Counts of {counts.shape[1]:,} words in {len(chosen):,} nodes",
+        "Pass fewer nodes or a smaller max_words.",
     )
     sums = np.asarray((member @ counts).toarray(), dtype=np.float64)
     for k, node in enumerate(chosen.tolist()):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.random import numpy_generator
 from arbora._base.types import Floats, Ints, RandomState
 from arbora.similarity.graph import GraphSimilarity
@@ -77,6 +78,7 @@ def block_model_scores(blocks: Ints, similarity: GraphSimilarity, pairs: ArrayLi
 
 def _block_sums(similarity: GraphSimilarity, blocks: Ints) -> tuple[Floats, Floats]:
     k = int(blocks.max()) + 1
+    refuse_if_too_large(32 * k * k, f"Edges between {k:,} blocks", "Use one component of the graph.")
     coo = similarity.csr.tocoo()
     sums = np.bincount(blocks[coo.row] * k + blocks[coo.col], coo.data, minlength=k * k)
     edges = np.asarray(sums, dtype=np.float64).reshape(k, k)
@@ -92,4 +94,5 @@ def _log_likelihood(similarity: GraphSimilarity, blocks: Ints) -> float:
 
 def _penalty(similarity: GraphSimilarity, blocks: Ints) -> float:
     k = int(blocks.max()) + 1
+    refuse_if_too_large(32 * k * k, f"Edges between {k:,} blocks", "Use one component of the graph.")
     return float(0.25 * k * (k + 1) * np.log(similarity.n_edges) + len(blocks) * np.log(k))
