@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ HISTOGRAM_BINS = 24
 _MAX_CATEGORIES = 4096
 _MAX_CODES = 40
 _MOST_TEXT = 500
+_LONGEST_LINK = 2000
 _SCALE_OF: dict[str, ColumnKind] = {
     "integer": "number",
     "number": "number",
@@ -52,6 +54,8 @@ class Column:
         Rare categories beyond 4,096 are one, "other": such a column colors, but scores nothing.
     colors : list of str, optional
         Colors of the categories, where the user has chosen them.
+    links : bool
+        Whether texts are addresses, which a card shows as links.
     """
 
     tree: Tree
@@ -61,6 +65,7 @@ class Column:
     values: NDArray[Any]
     lumped: bool = False
     colors: list[str] | None = None
+    links: bool = False
 
     @property
     def shades(self) -> list[str]:
@@ -148,6 +153,8 @@ class Column:
             known = self.values[np.isfinite(self.values)].astype(np.float64)
             facts["range"] = list(self.range)
             facts["ends"] = [float(known.min()), float(known.max())] if len(known) else [0.0, 1.0]
+        if self.links:
+            facts["links"] = True
         if self.kind == "time":
             facts["wholeDays"] = bool(np.all((self.values % 86400 == 0) | np.isnan(self.values)))
         if self.kind == "category":
@@ -225,7 +232,7 @@ def read_column(tree: Tree, name: str, values: Any, *, as_classes: bool = False)
 
     Numbers, times and durations get a scale. Categories are text, booleans, and integers that look like codes: all
     of 0..m-1, or of 1..m, with m at most 40. Text of which more than 40 values and more than half are distinct is
-    text to read. With `as_classes` whatever is given is a category.
+    text to read, and so are addresses (http, https, mailto). With `as_classes` whatever is given is a category.
     """
     ordered = _in_order(read_values(values, name, tree.n_leaves), tree)
     if ordered.kind in ("text", "boolean"):
@@ -264,11 +271,35 @@ def _number_category(tree: Tree, name: str, values: Values) -> Column:
 def _text_column(tree: Tree, name: str, values: Values, as_classes: bool) -> Column:
     known = values.data[~values.missing]
     distinct = len(set(known.tolist()))
+    if not as_classes and len(known) and all(map(is_link, known)):
+        return Column(tree, name, "text", [], values.data, links=True)
     if not as_classes and distinct > max(_MAX_CODES, len(known) / 2):
         text = np.array([_clipped(text) for text in values.data], dtype=object)
         return Column(tree, name, "text", [], text)
     categories, codes = np.unique(known.astype(str), return_inverse=True)
     return _category_column(tree, name, [str(one) for one in categories], codes, values.missing)
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is an address that a page may lead to: http, https or mailto, and nothing that runs.
+
+    Examples
+    --------
+    >>> from arbora.view.columns import is_link
+    >>> is_link("https://example.org/a?b=c"), is_link("javascript:alert(1)"), is_link("https:// two words")
+    (True, False, False)
+    """
+    if len(text) > _LONGEST_LINK or any(
+        character.isspace() or not character.isprintable() for character in text
+    ):
+        return False
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    if parts.scheme == "mailto":
+        return "@" in parts.path
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 def _category_column(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,17 +11,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.arrays import as_matrix
 from arbora._base.types import Ints
+from arbora.similarity import Similarity
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view import palette
 from arbora.view.columns import Column, compact, read_column, read_columns
-from arbora.view.inputs import checked_images, checked_names, checked_report, checked_rows, checked_texts
+from arbora.view.inputs import (
+    checked_images,
+    checked_names,
+    checked_report,
+    checked_rows,
+    checked_similarity,
+    checked_texts,
+)
 from arbora.view.layout import Layout
 from arbora.view.scores import splits_for
 from arbora.view.tangle import crossings, face_to_face
 from arbora.view.words import WordCounts
 
 N_EXEMPLARS = 12
+N_SIMILAR = 6
+# Leaves up to which all pairs are compared for a page.
+MOST_COMPARED = 10_000
 # A mapping of titles to values, a data frame, or (classes only) one array.
 Columns = Mapping[str, Any] | ArrayLike | Any
 _MOST_LEVELS = 12
@@ -61,6 +72,8 @@ class Content:
         makes the fewest lines cross.
     report : mapping, optional
         A report to show beside the tree, as `arbora.logits.ClassReport.to_dict` gives it.
+    similarity : Similarity, optional
+        What the tree was built on: a leaf says which leaves it is most similar to.
     title : str, optional
     """
 
@@ -80,6 +93,7 @@ class Content:
         points: ArrayLike | None = None,
         compare: Tree | None = None,
         report: Mapping[str, Any] | None = None,
+        similarity: Similarity | None = None,
         title: str | None = None,
     ) -> None:
         if not isinstance(tree, Tree):
@@ -104,6 +118,7 @@ class Content:
         self.features = None if features is None else checked_rows(features, tree.n_leaves, "features")
         self.feature_names = self._checked_feature_names(features, feature_names)
         self.points = self._placed_points(points)
+        self.similarity = None if similarity is None else checked_similarity(similarity, tree.n_leaves)
 
     # ---- columns and names -------------------------------------------------------------------------------
 
@@ -160,6 +175,26 @@ class Content:
         offset = (2 * step + 1) * tree.sizes[:, None] // (2 * count[:, None])
         place = np.minimum(tree.leaf_start[:, None] + offset, tree.n_leaves - 1)
         return np.where(step < count[:, None], tree.leaf_order[place], -1)
+
+    def similar(self, leaf: int) -> list[int]:
+        """The leaves that a leaf is most similar to, by the similarity the tree was built on."""
+        return self._similar_to([leaf])[0]
+
+    def similar_table(self) -> NDArray[np.int32] | None:
+        """The same of every leaf, -1 where there are fewer; None where that is not known, or takes too long."""
+        if self.similarity is None or (self.similarity.csr is None and self.tree.n_leaves > MOST_COMPARED):
+            return None
+        table = np.full((self.tree.n_leaves, N_SIMILAR), -1, dtype=np.int32)
+        for row, found in zip(table, self._similar_to(range(self.tree.n_leaves)), strict=True):
+            row[: len(found)] = found
+        return table
+
+    def _similar_to(self, leaves: Sequence[int]) -> list[list[int]]:
+        if self.similarity is None:
+            return [[] for _ in leaves]
+        from arbora.insight import similar
+
+        return [[one.point for one in found] for found in similar(self.similarity, leaves, N_SIMILAR)]
 
     @cached_property
     def explained(self) -> list[int]:

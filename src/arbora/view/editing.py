@@ -17,6 +17,7 @@ from arbora.similarity import Similarity
 from arbora.tree import Tree
 from arbora.view.columns import compact
 from arbora.view.content import Content
+from arbora.view.inputs import checked_similarity, similarity_or_neighbors
 
 _NEWICK = (".nwk", ".newick", ".tree", ".tre")
 _MOST_STEPS = 200
@@ -241,14 +242,9 @@ def editable(tree: Tree, about: dict[str, Any], similarity: Similarity | None) -
         inner = [""] * tree.n_internal if tree.name is None else list(tree.name[tree.n_leaves :])
         tree, about["names"] = tree.replace(name=[*content.names, *inner]), None
         content = Content(tree, **about)
-    if similarity is None and content.features is not None and tree.n_leaves > 2:
-        from arbora.similarity import knn
-
-        similarity = knn(content.features)
-    if similarity is not None and similarity.n_points != tree.n_leaves:
-        raise ValueError(
-            f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."
-        )
+    similarity = similarity_or_neighbors(similarity, content.features, tree.n_leaves)
+    if similarity is not None:
+        checked_similarity(similarity, tree.n_leaves)
     return Editable(tree, about, content, similarity)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._base.arrays import as_vectors, check_finite, is_missing
+from arbora.similarity import Similarity
 
 _MOST_PIXELS = 256
 _MOST_TEXT = 4000
@@ -82,3 +83,26 @@ def checked_report(report: Mapping[str, Any]) -> dict[str, Any]:
         if absent:
             raise ValueError(f"Every section of a report needs {sorted(absent)}. Got {sorted(section)}.")
     return {"warnings": [], "notes": [], **report}
+
+
+def checked_similarity(similarity: Any, n_leaves: int) -> Similarity:
+    """A similarity with a point per leaf."""
+    if not isinstance(similarity, Similarity):
+        raise TypeError(
+            f"similarity must be a similarity, such as TreeClustering.similarity_. Got {type(similarity).__name__}."
+        )
+    if similarity.n_points != n_leaves:
+        raise ValueError(f"similarity has {similarity.n_points} points, but the tree has {n_leaves} leaves.")
+    return similarity
+
+
+def similarity_or_neighbors(similarity: Any, features: Any, most: int) -> Any:
+    """The similarity given, or the neighbor graph of up to `most` features; None where there is neither."""
+    if similarity is not None or features is None:
+        return similarity
+    rows = as_vectors(features, argument="features")
+    if not 2 < len(rows) <= most:
+        return None
+    from arbora.similarity import knn
+
+    return knn(rows)

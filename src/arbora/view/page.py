@@ -21,10 +21,10 @@ from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view._pack import pack
 from arbora.view.bundle import asset, script
-from arbora.view.content import Columns, Content
+from arbora.view.content import MOST_COMPARED, Columns, Content
 from arbora.view.editing import Editable, edges_in_page, editable
 from arbora.view.folding import MOST_GROUPS, folded_pack
-from arbora.view.inputs import snippet
+from arbora.view.inputs import similarity_or_neighbors, snippet
 from arbora.view.session import quantised_points
 from arbora.view.tangle import tangle_parts
 
@@ -93,8 +93,9 @@ def to_html(
         Let the page rename, merge, move, split and remove nodes, with undo and redo. Edits stay in the page until it
         downloads the tree as Newick, which `Tree.load` reads.
     similarity : Similarity, optional
-        With `edit`: shows what each edit costs. By default the neighbor graph of `features`, where they are given.
-        The page holds every pair that has a similarity: a graph, or up to 500 leaves.
+        What the tree was built on: a leaf shows which leaves it is most similar to; with `edit`, instead, the page
+        shows what each edit costs. By default the neighbor graph of `features`, of up to 10,000 without `edit`. For
+        costs the page holds every pair that has a similarity: a graph, or up to 500 leaves.
 
     Returns
     -------
@@ -119,9 +120,8 @@ def to_html(
     }  # fmt: skip
     check_switch(edit, "edit")
     if not edit:
-        if similarity is not None:
-            raise ValueError("similarity shows what edits cost: pass edit=True too.")
-        return write_page(Content(tree, **about), path, view, max_leaves=max_leaves)
+        known = similarity_or_neighbors(similarity, features, MOST_COMPARED)
+        return write_page(Content(tree, **about, similarity=known), path, view, max_leaves=max_leaves)
     if max_leaves is not None:
         raise ValueError("The upper part of a tree cannot be edited. Leave out max_leaves or edit.")
     start = editable(tree, about, similarity)
@@ -245,6 +245,9 @@ def whole_pack(content: Content, more: Parts = ({}, {})) -> bytes:
         arrays["images"] = content.images.ravel()
     if content.features is not None:
         arrays["exemplars"] = content.exemplars[nodes].astype(np.int32).reshape(-1)
+    similar = content.similar_table()
+    if similar is not None:
+        arrays["similar"] = similar.reshape(-1)
     facts["reasons"] = {str(node): content.reasons(node) for node in content.explained}
     if content.texts is not None:
         facts["texts"] = [snippet(text) for text in content.texts]

@@ -18,8 +18,9 @@ from arbora._base.params import check_switch, check_whole
 from arbora._base.types import PathLike
 from arbora.similarity import Similarity
 from arbora.tree import Tree
-from arbora.view.content import Columns, Content
+from arbora.view.content import MOST_COMPARED, Columns, Content
 from arbora.view.editing import editable
+from arbora.view.inputs import similarity_or_neighbors
 from arbora.view.page import View, checked_view
 from arbora.view.session import Session, editing_session
 from arbora.view.web import HOST, build_app, impatient_protocol
@@ -171,7 +172,8 @@ def explore(
         Let the page rename, merge, move, split and remove nodes, with undo and redo; ``viewer.tree`` is the tree as it
         is now. With a path (``.npz`` or ``.nwk``) the page can also save the tree there; otherwise nothing is written.
     similarity : Similarity, optional
-        With `edit`: shows what each edit costs. By default the neighbor graph of `features`, where they are given.
+        What the tree was built on: a leaf shows which leaves it is most similar to; with `edit`, instead, the page
+        shows what each edit costs. By default the neighbor graph of `features`, of up to 10,000 without `edit`.
     port : int
         Port on 127.0.0.1; 0 picks a free one.
     open_browser : bool
@@ -220,9 +222,8 @@ def _session(
 ) -> Session:
     """Answers for the page, with an editor where edits are allowed."""
     if edit is False:
-        if similarity is not None:
-            raise ValueError("similarity shows what edits cost: pass edit=True too.")
-        return Session(Content(tree, **about))
+        known = similarity_or_neighbors(similarity, about["features"], MOST_COMPARED)
+        return Session(Content(tree, **about, similarity=known))
     return editing_session(editable(tree, about, similarity), None if edit is True else edit)
 
 

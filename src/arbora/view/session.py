@@ -247,6 +247,7 @@ def card_facts(content: Content, node: int) -> tuple[dict[str, Any], list[int]]:
         "exemplars": [[leaf, content.leaf_name(leaf)] for leaf in shown],
         "reasons": content.reasons(node),
         "words": [] if content.words is None or is_leaf else content.words.top(node),
+        "similar": [[leaf, content.leaf_name(leaf)] for leaf in content.similar(node)] if is_leaf else [],
         "text": snippet(content.texts[node]) if content.texts is not None and is_leaf else None,
     }
     return facts, shown

@@ -1,5 +1,5 @@
 // The node card: what is known about the selected node, all columns included.
-import { el, replaceChildren, swatch, bar } from "./dom.js";
+import { el, replaceChildren, swatch, bar, link } from "./dom.js";
 import { categoryText, short, valueText } from "./format.js";
 
 const MIX_ROWS = 8;
@@ -13,7 +13,7 @@ export function showCard(box, card, app) {
     el("h2", { class: "card-title" }, title),
     el("dl", { class: "facts" }, cardFacts(card, app).flatMap(([name, value]) => [el("dt", {}, name), el("dd", { "data-fact": name }, value)])),
     cardActions(card, app), app.editing && app.editing.actions(card), cardText(card), card.size === 1 ? cardExemplars(card, app) : null, cardColumns(card, app),
-    card.size > 1 ? cardExemplars(card, app) : null, cardReasons(card), cardWords(card), cardPath(card, app));
+    card.size > 1 ? cardExemplars(card, app) : null, cardReasons(card), cardWords(card), cardSimilar(card, app), cardPath(card, app));
 }
 
 function cardFacts(card, app) {
@@ -57,7 +57,7 @@ function cardColumns(card, app) {
 function leafValue(column, summary, app) {
   const name = el("dt", {}, column.name);
   const value = (...children) => [name, el("dd", { "data-column": column.name }, ...children)];
-  if (column.kind === "text") return value(summary.text || "–");
+  if (column.kind === "text") return value(summary.text ? (column.links ? link(summary.text) : summary.text) : "–");
   if (!summary.known) return value("–");
   if (column.kind !== "category") return value(valueText(column, summary.mean, 6));
   const code = summary.mix[0][0];
@@ -133,6 +133,13 @@ function cardReasons(card) {
 function cardWords(card) {
   if (!card.words.length) return null;
   return el("div", { class: "words" }, el("h3", {}, "Top words"), el("p", {}, card.words.join(" · ")));
+}
+
+function cardSimilar(card, app) {
+  if (!card.similar || !card.similar.length) return null;
+  const chips = card.similar.map(([leaf, name]) =>
+    el("button", { type: "button", class: "chip", title: name, "data-leaf": String(leaf), disabled: app.source.slots?.[leaf] < 0, onclick: () => app.goTo(leaf) }, name));
+  return el("div", { class: "similar" }, el("h3", {}, "Most similar"), el("div", { class: "chips" }, chips));
 }
 
 function cardPath(card, app) {

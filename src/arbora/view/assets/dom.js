@@ -18,6 +18,20 @@ export function replaceChildren(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
 }
 
+// An address as a link, if it is one that only leads somewhere; anything else stays text.
+const SAFE = new Set(["http:", "https:", "mailto:"]);
+
+export function link(text) {
+  let protocol;
+  try {
+    protocol = new URL(text).protocol;
+  } catch {
+    return text;
+  }
+  if (!SAFE.has(protocol)) return text;
+  return el("a", { href: text, target: "_blank", rel: "noopener noreferrer" }, text);
+}
+
 export function swatch(color) {
   const node = el("span", { class: "swatch", "aria-hidden": "true" });
   node.style.backgroundColor = color;

@@ -7,6 +7,7 @@ const TITLE_WORDS = 3;
 const PATH_ON_CARD = 40;
 const CHILDREN_ON_CARD = 50;
 const EXEMPLARS_ON_CARD = 12;
+const SIMILAR_ON_CARD = 6;
 const HISTOGRAM_BINS = 24;
 
 export class LocalSource {
@@ -176,6 +177,7 @@ export class LocalSource {
       exemplars: shown.map((leaf) => [leaf, this.nameOf(leaf)]),
       reasons: this.facts.reasons[node] || [],
       words: this.facts.vocabulary && !isLeaf ? this.topWords(s, 10) : [],
+      similar: isLeaf ? this.similar(node).map((leaf) => [leaf, this.nameOf(leaf)]) : [],
       text: this.facts.texts && isLeaf ? this.facts.texts[node] : null,
       images: this.imagesOf(shown),
     };
@@ -232,6 +234,10 @@ export class LocalSource {
     if (a.exemplars) return Array.from(a.exemplars.subarray(s * most, (s + 1) * most)).filter((leaf) => leaf >= 0);
     const count = Math.min(a.size[s], most);
     return Array.from({ length: count }, (_, k) => a.leafOrder[a.start[s] + Math.floor(((2 * k + 1) * a.size[s]) / (2 * count))]);
+  }
+
+  similar(leaf) {
+    return this.arrays.similar ? Array.from(this.arrays.similar.subarray(leaf * SIMILAR_ON_CARD, (leaf + 1) * SIMILAR_ON_CARD)).filter((other) => other >= 0) : [];
   }
 
   imagesOf(leaves) {
