@@ -4,6 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 import arbora as ab
@@ -11,6 +13,7 @@ from arbora.probabilistic import large_hsbm, small_hsbm
 from arbora.tasks import link_prediction as links
 from arbora.tasks._block_kernels import sweep
 from arbora.tasks.block_model import _log_likelihood, block_model_scores, fit_block_model
+from arbora.tasks.link_prediction import cosine_scores, inner_product_scores, predict_links, split_links
 
 GRAPH = ab.similarity.graph(small_hsbm(0).adjacency)
 
@@ -114,3 +117,61 @@ def test_networkx_graphs_are_scored_like_their_similarity():
 def test_every_task_is_a_name_of_its_package():
     for name in ab.tasks.__all__:
         assert getattr(ab.tasks, name).__name__ == f"arbora.tasks.{name}"
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000), st.floats(0.05, 0.3))
+def test_a_split_divides_the_edges_and_draws_pairs_that_are_none(seed, fraction):
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.random((12, 12)) * (rng.random((12, 12)) < 0.5), 1)
+    similarity = ab.similarity.graph(sp.csr_array(W + W.T))
+    try:
+        split = split_links(similarity, fraction, random_state=seed)
+    except ValueError as problem:
+        assert "can go before the graph falls apart" in str(problem) or "fewer than" in str(problem)
+        return
+    edges = {tuple(pair) for pair in np.argwhere(W > 0).tolist()}
+    out, non = ({tuple(sorted(pair)) for pair in part.tolist()} for part in (split.edges, split.non_edges))
+    kept = {tuple(pair) for pair in np.argwhere(np.triu(split.train.csr.toarray(), 1) > 0).tolist()}
+    assert out | kept == edges and not out & kept and len(out) == round(fraction * len(edges))
+    assert len(non) == len(out) and not non & edges and all(i != j for i, j in non)
+    n_parts = [connected_components(graph.csr, directed=False)[0] for graph in (similarity, split.train)]
+    assert n_parts[0] == n_parts[1], "no component falls apart"
+    for i, j in kept:
+        assert split.train.csr[i, j] == W[i, j]
+    assert split.is_edge.tolist() == [1] * len(out) + [0] * len(out)
+    again = split_links(similarity, fraction, random_state=seed)
+    np.testing.assert_array_equal(again.pairs, split.pairs)
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, "half"])
+def test_shares_that_are_none_are_refused(fraction):
+    with pytest.raises((ValueError, TypeError), match="fraction must be"):
+        split_links(([0, 1, 2], [1, 2, 0]), fraction)
+
+
+def test_a_complete_graph_has_no_pair_that_is_no_edge():
+    full = sp.csr_array(np.ones((5, 5)) - np.eye(5))
+    with pytest.raises(ValueError, match="fewer than 2 pairs that are not edges"):
+        split_links(full, 0.2, random_state=0)
+
+
+def test_cosines_do_not_depend_on_lengths_and_zeros_score_zero():
+    vectors = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 0.0], [-4.0, 3.0]])
+    found = cosine_scores(vectors, [(0, 1), (0, 2), (0, 3)])
+    np.testing.assert_allclose(found, [1, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(inner_product_scores(vectors, [(0, 1), (1, 3)]), [50, 0])
+
+
+def test_methods_of_ones_own_are_scored_by_precision_and_recall():
+    rng = np.random.default_rng(0)
+    W = np.triu((rng.random((30, 30)) < 0.3).astype(float), 1)
+    graph = sp.csr_array(W + W.T)
+
+    def knows_all(train, pairs):
+        return graph[pairs[:, 0], pairs[:, 1]]
+
+    found = predict_links(
+        graph, {"all": knows_all, "nothing": lambda train, pairs: np.zeros(len(pairs))}, random_state=0
+    )
+    assert found == {"all": 1.0, "nothing": 0.5}

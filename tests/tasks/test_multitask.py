@@ -3,9 +3,16 @@
 import data_sets
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from arbora import Tree
 from arbora.tasks import multitask, task_weights
+from arbora.tasks.multitask import (
+    RIDGE_GRID,
+    RelationshipRegression,
+    SingleTaskRegression,
+    split_by_task,
+)
 
 
 def tasks(seed, n_tasks=12, n_rows=8, d=3):
@@ -17,38 +24,6 @@ def tasks(seed, n_tasks=12, n_rows=8, d=3):
     X = rng.standard_normal((len(task), d))
     y = np.einsum("nd,nd->n", X, weights[task]) + 0.5 * rng.standard_normal(len(task))
     return X, y, task
-
-
-def posterior_by_definition(tree, stats, noise, task_variance, node_variance):
-    """Solve the normal equations of all nodes at once."""
-    d, n = stats.moment.shape[1], tree.n_nodes
-    system, target = np.zeros((n * d, n * d)), np.zeros(n * d)
-    block = [slice(v * d, (v + 1) * d) for v in range(n)]
-    for v in range(n):
-        if v < tree.n_leaves:
-            system[block[v], block[v]] += stats.gram[v] / noise
-            target[block[v]] += stats.moment[v] / noise
-        if v != tree.root:
-            tight = np.diag(1 / (task_variance if v < tree.n_leaves else node_variance))
-            p = tree.parent[v]
-            for a, b, sign in ((v, v, 1), (p, p, 1), (v, p, -1), (p, v, -1)):
-                system[block[a], block[b]] += sign * tight
-    system[block[tree.root], block[tree.root]] += 1e-8 * np.eye(d)
-    covariance = np.linalg.inv(system)
-    mean = (covariance @ target).reshape(n, d)
-    blocks = np.array([covariance[block[v], block[v]] for v in range(n)])
-    return mean, blocks
-
-
-def test_messages_on_the_tree_give_the_solution_of_the_whole_system():
-    X, y, task = tasks(0, n_tasks=5)
-    tree = Tree([5, 5, 6, 6, 7, 7, 7, -1], 5)
-    stats = task_weights.statistics(X, y, task, 5)
-    settings = (0.3, np.array([0.5, 1.0, 2.0]), np.array([0.1, 0.2, 0.3]))
-    found = task_weights.tree_posterior(tree, stats, *settings)
-    mean, covariance = posterior_by_definition(tree, stats, *settings)
-    np.testing.assert_allclose(found.mean, mean, atol=1e-7)
-    np.testing.assert_allclose(found.covariance, covariance, atol=1e-7)
 
 
 def test_estimated_noise_and_deviations_are_those_of_the_data():
@@ -83,15 +58,6 @@ def test_relationship_learning_with_unrelated_tasks_is_ridge_regression():
     found = task_weights.relationship_weights(stats, (0.25, 1e-9))
     expected = task_weights.ridge_weights(stats, 0.25 * 8)  # squared errors are means over 8 rows there
     np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
-def test_conjugate_gradients_solve_the_system():
-    rng = np.random.default_rng(4)
-    root = rng.standard_normal((6, 6))
-    matrix = root @ root.T + np.eye(6)
-    target = rng.standard_normal((6, 2))
-    found = task_weights.conjugate_gradient(lambda w: matrix @ w, target, np.zeros((6, 2)))
-    np.testing.assert_allclose(matrix @ found, target, atol=1e-5)
 
 
 def test_explained_variance_of_the_mean_is_zero():
@@ -132,3 +98,46 @@ def test_school_beats_both_baselines():
     single, relationship, tree = scores.values()
     assert tree > 36
     assert tree > relationship > single - 0.5
+
+
+@pytest.mark.parametrize("model", [SingleTaskRegression(), RelationshipRegression()])
+def test_rows_of_another_width_or_number_are_refused_instead_of_spread_over_all_columns(model):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
+    model.fit(X, X[:, 0], task)
+    assert model.predict(X, task).shape == (40,)
+    for width in (1, 2, 4):
+        with pytest.raises(ValueError, match=f"X must have 3 features, as in fit. Got {width}"):
+            model.predict(np.ones((40, width)), task)
+    with pytest.raises(ValueError, match="task must hold one label for each of the 40 rows"):
+        model.predict(X, task[:5])
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((2, 3), np.nan), [0, 1])
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.floats(0.1, 0.9), st.integers(0, 9))
+def test_every_task_keeps_its_share_of_training_rows_and_at_least_one(task, share, seed):
+    task = np.array(task)
+    train = split_by_task(task, share, seed)
+    for one in np.unique(task):
+        n = (task == one).sum()
+        assert train[task == one].sum() == max(1, round(share * n))
+    np.testing.assert_array_equal(train, split_by_task(task, share, seed))
+
+
+def test_units_of_features_and_the_order_of_rows_do_not_matter():
+    rng = np.random.default_rng(1)
+    X, task = rng.normal(size=(60, 2)), np.repeat(["a", "b", "c"], 20)
+    y = X[:, 0] * np.where(task == "a", 1, -1) + 0.1 * rng.normal(size=60)
+    plain = SingleTaskRegression().fit(X, y, task).predict(X, task)
+    scaled = SingleTaskRegression().fit(X * [1000, 0.01] + 7, y, task).predict(X * [1000, 0.01] + 7, task)
+    np.testing.assert_allclose(plain, scaled, atol=1e-8)
+    constant = np.column_stack([X, np.full(60, 3.0)])
+    same = SingleTaskRegression().fit(constant, y, task).predict(constant, task)
+    np.testing.assert_allclose(plain, same, atol=1e-6)
+
+
+def test_a_held_out_row_decides_the_strength_and_none_takes_the_first():
+    X, task = np.arange(6.0)[:, None], np.arange(6)
+    model = SingleTaskRegression().fit(X, X[:, 0], task)
+    assert model.alpha_ == RIDGE_GRID[0], "one row per task leaves nothing to hold out"

@@ -8,7 +8,6 @@ from trees import random_tree
 
 from arbora.tasks.task_weights import (
     conjugate_gradient,
-    estimate_variances,
     relationship_weights,
     ridge_weights,
     statistics,
@@ -90,19 +89,6 @@ def test_ridge_equals_the_normal_equations_and_spares_the_constant():
     shifted = ridge_weights(statistics(design, y + 100, task, 4), 2.0)
     np.testing.assert_allclose(shifted[:, :2], weights[:, :2], atol=1e-4)
     np.testing.assert_allclose(shifted[:, 2], weights[:, 2] + 100, atol=1e-4)
-
-
-def test_variances_are_found_again():
-    rng = np.random.default_rng(0)
-    n_tasks, rows = 200, 12
-    spread = np.array([1.0, 0.2, 2.0])
-    true = rng.normal(size=(n_tasks, 3)) * spread
-    design = np.column_stack([rng.normal(size=(n_tasks * rows, 2)), np.ones(n_tasks * rows)])
-    task = np.repeat(np.arange(n_tasks), rows)
-    y = (design * true[task]).sum(axis=1) + 0.5 * rng.normal(size=len(task))
-    noise, variance = estimate_variances(statistics(design, y, task, n_tasks))
-    assert noise == pytest.approx(0.25, rel=0.15)
-    np.testing.assert_allclose(variance, spread**2, rtol=0.35)
 
 
 def test_strong_sharing_brings_tasks_together_and_none_leaves_them_apart():

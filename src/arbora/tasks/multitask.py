@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from arbora._base.types import Bools, Floats, Ints
@@ -106,13 +107,19 @@ class _TaskRegression(RegressorMixin, BaseEstimator):
     def predict(self, X: ArrayLike, task: ArrayLike) -> Floats:
         """Predictions for rows of known tasks."""
         check_is_fitted(self, "coef_")
-        task = np.asarray(task)
+        rows, task = check_array(X, dtype=np.float64), np.asarray(task)
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} features, as in fit. Got {rows.shape[1]}.")
+        if task.shape != (len(rows),):
+            raise ValueError(
+                f"task must hold one label for each of the {len(rows)} rows. Got shape {task.shape}."
+            )
         code = np.searchsorted(self.tasks_, task)
         known = code < len(self.tasks_)
         known[known] = self.tasks_[code[known]] == task[known]
         if not known.all():
             raise ValueError(f"task holds labels not seen in fit: {np.unique(task[~known])[:5].tolist()}.")
-        return np.asarray(np.einsum("nd,nd->n", self._design(X), self.coef_[code]), dtype=np.float64)
+        return np.asarray(np.einsum("nd,nd->n", self._design(rows), self.coef_[code]), dtype=np.float64)
 
     def score(self, X: ArrayLike, y: ArrayLike, task: ArrayLike) -> float:
         """Explained variance in percent."""
