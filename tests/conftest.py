@@ -1,6 +1,8 @@
 """Settings shared by all tests."""
 
 import os
+import signal
+import threading
 
 from hypothesis import settings
 
@@ -9,3 +11,10 @@ from hypothesis import settings
 in_ci = bool(os.environ.get("CI"))
 settings.register_profile("arbora", deadline=None, max_examples=60, print_blob=True, derandomize=in_ci)
 settings.load_profile("arbora")
+
+# Shells start what runs in the background with Ctrl-C ignored; some tests press it.
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
