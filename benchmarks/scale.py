@@ -45,7 +45,7 @@ from distributed import Client, LocalCluster
 import arbora as ab
 from arbora.scale import LIMITS, Limits, build_graph_on_dask, build_on_dask
 from arbora.search.cluster import Options, build
-from arbora.search.inputs import read_input
+from arbora.search.inputs import compare, read_input
 
 D = 64
 ROWS_PER_BLOCK = 50_000
@@ -181,15 +181,30 @@ def in_memory(X):
     return build(read_input(X), Options(random_state=0, n_jobs=1))
 
 
+def third_graph(rows):
+    """A graph of neighbors for which neither tree was searched: approximate neighbors depend on the seed."""
+    settled = Options().settle(read_input(rows))
+    return compare(
+        settled.given,
+        metric=settled.metric,
+        similarity="auto",
+        n_neighbors=10,
+        n_jobs=1,
+        random_state=1,
+        progress=lambda done: None,
+    )
+
+
 def compared(rows, labels, part):
-    """Both trees: purities, and costs on the graph of the tree in memory."""
+    """Both trees: purities, and costs on the graph of the tree in memory and on a graph of neither."""
     with Watched(None) as memory:
         here = in_memory(rows)
     with Watched(None) as spread, dask.config.set(scheduler="sync"):
         there = on_dask(da.from_array(rows, chunks=(ROWS_PER_BLOCK, -1)), part)
-    costs = [
-        float(ab.metrics.dasgupta_cost(one.tree, here.similarity, normalize=True)) for one in (here, there)
-    ]
+    costs, neutral = (
+        [float(ab.metrics.dasgupta_cost(one.tree, graph, normalize=True)) for one in (here, there)]
+        for graph in (here.similarity, third_graph(rows))
+    )
     return {
         "rows": len(rows),
         "part": part or LIMITS.part,
@@ -198,6 +213,7 @@ def compared(rows, labels, part):
         "cost in memory": round(costs[0], 3),
         "cost on Dask, same graph": round(costs[1], 3),
         "cost ratio": round(costs[1] / costs[0], 4),
+        "cost ratio on a third graph": round(neutral[1] / neutral[0], 4),
         "cost on Dask, own graph": round(there.report.cost_after, 3),
         "cpu s in memory": round(memory.cpu, 1),
         "cpu s on Dask": round(spread.cpu, 1),

@@ -16,13 +16,11 @@ import heapq
 import json
 import time
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 import numpy as np
+from _record import record
 
 from arbora.scale.plan import Plan
-
-RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -106,6 +104,7 @@ def simulate(n, machines, c, seed=0):
     n_blocks = -(-n // plan.block)
     # neighbors that make up a bundle leave about a fifth of its room empty
     n_parts = int(1.2 * n / plan.part) + 1
+    # as if all rows were at borders
     n_pieces = 1.5 * n / plan.piece
     tasks, moved = tasks_of(plan, n_blocks, n_parts), bytes_per_row(c)
     rate = machines.gigabits * 1e9 / 8
@@ -149,8 +148,8 @@ def measure(n):
     from arbora.scale import Limits, assembly, build_on_dask
     from arbora.search.cluster import Options
 
-    # pieces of 16 rows, as a million rows have
-    limits = Limits(smallest_piece=16, places=6, nearness=1.5)
+    # pieces of 16 rows, as a million rows have, and everywhere as small as at borders: the worst case
+    limits = Limits(smallest_piece=16, inner_pieces=1)
     spent, began = {}, {}
 
     def clock(stage, done, total):
@@ -207,10 +206,7 @@ def main():
     results = [simulate(int(n), machines, constants) for n in args.rows]
     for result in results:
         print(json.dumps(result, indent=1))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "scale-model.json").write_text(
-        json.dumps({"constants": asdict(constants), "results": results}, indent=1) + "\n"
-    )
+    record("scale-model", {"constants": asdict(constants), "results": results})
 
 
 if __name__ == "__main__":
