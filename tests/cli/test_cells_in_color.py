@@ -110,3 +110,19 @@ def test_colors_that_are_no_hex_are_refused(cells, colors):
     data = ab.read(cells)
     with pytest.raises(ValueError, match="#rrggbb"):
         Content(ab.cluster(data, random_state=0), metadata=data.metadata, category_colors=colors)
+
+
+def test_strips_of_a_picture_can_be_features_and_genes(cells, tmp_path):
+    assert arbora("fit", cells, "--use", "X", "--out", tmp_path / "tree.npz", "--quiet").returncode == 0
+    for strips in ("GENE2,GENE5", "type"):
+        done = arbora(
+            "plot", tmp_path / "tree.npz", "--data", cells, "--strips", strips, "--out", tmp_path / "p.svg"
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        assert all(
+            f"<!-- {name} -->".encode() in (tmp_path / "p.svg").read_bytes() for name in strips.split(",")
+        )
+    done = arbora(
+        "plot", tmp_path / "tree.npz", "--data", cells, "--strips", "gene2", "--out", tmp_path / "p.svg"
+    )
+    assert done.returncode == 2 and b"no column 'gene2' (--strips)" in done.stderr

@@ -328,3 +328,22 @@ def test_curves_of_costs_and_levels(iris):
     heights = plot_levels(tree, max_clusters=5).lines[0].get_xydata()
     merges = np.sort(tree.height)[::-1]
     assert heights[0].tolist() == pytest.approx([2, merges[0] - merges[1]])
+
+
+@pytest.mark.parametrize("orientation", ["left", "top"])
+@pytest.mark.parametrize("n_scales", [1, 5])
+def test_color_bars_cover_neither_the_legend_nor_each_other(iris, orientation, n_scales):
+    tree, classes = iris
+    rng = np.random.default_rng(0)
+    strips = {f"gene {k}": rng.random(tree.n_leaves) for k in range(n_scales)}
+    groups = rng.integers(0, 12, tree.n_leaves).astype(str)
+    ax = tree.plot(
+        classes={"species": classes, "group": groups}, metadata=strips, n_clusters=5, orientation=orientation
+    )
+    ax.figure.draw_without_rendering()
+    bars = [inset for inset in ax.child_axes if inset.get_title(loc="left")]
+    boxes = [ax.get_legend().get_window_extent(), *(bar.get_tightbbox() for bar in bars)]
+    assert len(bars) == n_scales
+    for k, box in enumerate(boxes):
+        for other in boxes[k + 1 :]:
+            assert not box.overlaps(other)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+import scipy.sparse as sp
+
 from arbora._base.optional import require
 from arbora.cli._console import Console
 from arbora.cli._exit import WrongOption, check_option
@@ -83,7 +86,21 @@ def _strips(task: PlotTask, data: Dataset | None) -> dict[str, Any] | None:
     if data is None:
         raise WrongOption("--strips needs --data.")
     wanted = tuple(part.strip() for part in task.strips.split(","))
-    return {name: data.metadata[name] for name in matching(data.metadata, wanted, "--strips", data.source)}
+    columns = {**_feature_columns(data), **data.metadata}
+    if data.genes is not None:
+        named = [gene for gene in wanted if gene not in columns and gene in data.genes.names]
+        columns.update(data.genes.columns(named))
+    try:
+        return {name: columns[name] for name in matching(columns, wanted, "--strips", data.source)}
+    except ValueError as error:
+        raise WrongOption(str(error).replace("--strips=", "--strips")) from error
+
+
+def _feature_columns(data: Dataset) -> dict[str, Any]:
+    """The features, where they have names and are few enough to be looked for by name."""
+    if data.kind != "vectors" or data.feature_names is None or sp.issparse(data.values):
+        return {}
+    return dict(zip(data.feature_names, np.asarray(data.values).T, strict=True))
 
 
 def _inches(size: str | None) -> tuple[float, float] | None:

@@ -116,7 +116,9 @@ def classes_of(values: NDArray[Any]) -> NDArray[Any]:
 def listed(names: Iterable[str], most: int = 8) -> str:
     """Names in quotes, the first few of them."""
     shown = [repr(str(name)[:40]) for name in names]
-    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+    return (", ".join(shown[:most]) or "none") + (
+        f" and {len(shown) - most} more" if len(shown) > most else ""
+    )
 
 
 def _without_dropped(columns: dict[str, Column], options: ReadOptions, source: str) -> dict[str, Column]:

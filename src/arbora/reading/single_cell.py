@@ -47,7 +47,7 @@ def dataset_of_cells(cells: Any, name: str, options: ReadOptions) -> Dataset:
         raise ValueError(f"{name} has no X. Choose with use=: {_choices(cells)}.")
     matrix = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
     genes = [str(gene) for gene in cells.var_names] if part in ("X", "layers") else None
-    notes = (f"to choose from with use=: {_choices(cells)}",)
+    notes = (f"use= chooses among {_choices(cells)}",)
     return Dataset(matrix, "vectors", name, "h5ad", feature_names=genes, roles=roles, notes=notes, **more)
 
 

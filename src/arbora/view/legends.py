@@ -14,9 +14,11 @@ from arbora.view.picture import Picture, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
 MOST_ENTRIES = 24
-_BAR_WIDTH, _BAR_HEIGHT, _BAR_GAP = 0.03, 0.2, 0.09
+# Of color bars, in inches; a column holds the bar, its numbers and its title.
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_GAP, _BAR_COLUMN = 0.15, 0.85, 0.4, 0.95
 
 
 def draw_legends(picture: Picture, column: Column | None, n_clusters: int | None) -> None:
@@ -34,15 +36,40 @@ def draw_legends(picture: Picture, column: Column | None, n_clusters: int | None
             scales.append(one)
         else:
             handles += entries(one, picture.shades.get(one.name), title=one is not column or bool(handles))
-    if handles:
-        legend_beside(picture.ax, handles)
-    for k, one in enumerate(scales):
-        color_bar(picture.ax, one, (1.03, k * (_BAR_HEIGHT + _BAR_GAP), _BAR_WIDTH, _BAR_HEIGHT))
+    legend = legend_beside(picture.ax, handles) if handles else None
+    for box, one in zip(_bar_boxes(picture.ax, legend, len(scales)), scales, strict=True):
+        color_bar(picture.ax, one, box)
 
 
-def legend_beside(ax: Axes, handles: list[Any]) -> None:
+def _bar_boxes(ax: Axes, legend: Legend | None, n_bars: int) -> list[tuple[float, float, float, float]]:
+    """Places of color bars in units of the axes: from the bottom up, in as many columns as they need.
+
+    They stand below the legend where all of them fit there, otherwise right of it.
+    """
+    figure: Any = ax.figure
+    frame = ax.get_window_extent()
+    width, height = frame.width / figure.dpi, frame.height / figure.dpi
+    left, room = 1.03, height
+    if legend is not None:
+        drawn = legend.get_window_extent().transformed(ax.transAxes.inverted())
+        room = drawn.y0 * height
+        if room < n_bars * (_BAR_HEIGHT + _BAR_GAP):
+            left, room = drawn.x1 + _BAR_GAP / width, height
+    per_column = max(1, int((room + _BAR_GAP) / (_BAR_HEIGHT + _BAR_GAP)))
+    return [
+        (
+            left + k // per_column * _BAR_COLUMN / width,
+            k % per_column * (_BAR_HEIGHT + _BAR_GAP) / height,
+            _BAR_WIDTH / width,
+            _BAR_HEIGHT / height,
+        )
+        for k in range(n_bars)
+    ]
+
+
+def legend_beside(ax: Axes, handles: list[Any]) -> Legend:
     """A legend right of the axes, where it covers nothing."""
-    ax.legend(
+    return ax.legend(
         handles=handles,
         loc="upper left",
         bbox_to_anchor=(1.02, 1.0),
