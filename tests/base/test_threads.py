@@ -1,11 +1,13 @@
 """One meaning of n_jobs; work in threads, and work that Ctrl-C can leave."""
 
 import _thread
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 from arbora._base.threads import (
     allowed_threads,
@@ -13,6 +15,7 @@ from arbora._base.threads import (
     count_cores,
     count_threads,
     in_background,
+    limited_libraries,
     limited_threads,
     share_out,
 )
@@ -51,6 +54,22 @@ def test_limits_are_taken_back():
     with limited_threads(1) as n_threads:
         assert n_threads == numba.get_num_threads() == 1
     assert numba.get_num_threads() == before
+
+
+def test_libraries_are_looked_up_once_until_something_is_imported(monkeypatch):
+    def blas_threads():
+        return [info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"]
+
+    before = blas_threads()
+    with limited_libraries(1, "blas"):
+        assert set(blas_threads()) <= {1}
+    assert blas_threads() == before
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", lambda: pytest.fail("looked up again"))
+    with limited_libraries(1, "blas"):
+        pass
+    monkeypatch.setitem(sys.modules, "imported_after_the_limits", sys)
+    with pytest.raises(pytest.fail.Exception, match="looked up again"):
+        limited_libraries(1, "blas")
 
 
 def test_background_work_hands_over_its_result_its_errors_and_its_settings():

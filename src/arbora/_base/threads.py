@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -82,6 +84,27 @@ def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) ->
         list(pool.map(work, bounds[:-1], bounds[1:]))
 
 
+def limited_libraries(n_threads: int, kind: str | None = None) -> Any:
+    """Inside, libraries ("blas", "openmp" or both) use at most this many threads.
+
+    Which there are is looked up again only after imports: it takes milliseconds, and is wanted several times per call.
+
+    Examples
+    --------
+    >>> from arbora._base.threads import limited_libraries
+    >>> with limited_libraries(1, "blas"):
+    ...     pass
+    """
+    return _libraries(len(sys.modules)).limit(limits=n_threads, user_api=kind)
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 @contextlib.contextmanager
 def limited_threads(n_jobs: int | None) -> Iterator[int]:
     """Let compiled loops, BLAS and OpenMP libraries use no more threads than `n_jobs` says; yields that number.
@@ -90,14 +113,13 @@ def limited_threads(n_jobs: int | None) -> Iterator[int]:
     other processes want the cores.
     """
     import numba
-    from threadpoolctl import threadpool_limits
 
     n_threads = count_threads(n_jobs)
     before = numba.get_num_threads()
     most: int = vars(numba.config)["NUMBA_NUM_THREADS"]
     numba.set_num_threads(min(n_threads, most))
     try:
-        with threadpool_limits(n_threads):
+        with limited_libraries(n_threads):
             yield n_threads
     finally:
         numba.set_num_threads(before)

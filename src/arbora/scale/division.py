@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from arbora._base.threads import limited_libraries
 from arbora._base.types import AnyFloats, Bools, Floats, Ints
 from arbora.linkages import linkage
 from arbora.scale.plan import ROWS_AT_ONCE, Plan
@@ -166,7 +166,7 @@ def nearest_cells(
     cells = np.empty((len(rows), count), dtype=np.int64)
     distance = np.empty((len(rows), count), dtype=np.float32)
     squares = np.einsum("ij,ij->i", centers, centers)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with limited_libraries(1, "blas"):
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = slice(first, first + ROWS_AT_ONCE)
             values = squares - 2 * (rows[some] @ centers.T)

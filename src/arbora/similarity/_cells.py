@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from arbora._base.threads import limited_libraries
 from arbora._base.types import Ints
 
 _STEPS = 6
@@ -72,7 +72,7 @@ def in_threads(
     work: Callable[[Any], None], items: Sequence[Any], n_threads: int, report: Report = silent_share
 ) -> None:
     """Do independent work in threads; each thread's matrix products stay in that thread."""
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+    with limited_libraries(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
         finished = map(work, items) if n_threads == 1 else pool.map(work, items)
         for k, _ in enumerate(finished):
             report((k + 1) / len(items))

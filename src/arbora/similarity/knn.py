@@ -8,12 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 from arbora._base.params import check_choice, check_whole
 from arbora._base.progress import ProgressCallback, Stage, check_progress, silent
 from arbora._base.random import seed_of, with_words_for_seed
-from arbora._base.threads import count_threads
+from arbora._base.threads import count_threads, limited_libraries
 from arbora._base.types import Floats, Ints, RandomState
 from arbora.similarity._duplicates import Groups, link_groups
 from arbora.similarity._neighbors import EXACT_UP_TO, Index
@@ -204,7 +203,7 @@ def knn_of(
     wanted = check_whole(n_neighbors, "n_neighbors")
     with_words_for_seed(random_state)
     n_threads = count_threads(n_jobs)
-    with Stage(progress, "neighbors") as stage, threadpool_limits(1, "blas"):
+    with Stage(progress, "neighbors") as stage, limited_libraries(1, "blas"):
         space: Space
         if metric == "precomputed":
             space = DistanceSpace(X)

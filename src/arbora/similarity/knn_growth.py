@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 from arbora._base.random import seed_of
-from arbora._base.threads import count_threads
+from arbora._base.threads import count_threads, limited_libraries
 from arbora._base.types import Floats, Ints, RandomState
 from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity import _neighbors
@@ -64,7 +63,7 @@ def grown_knn(
     wanted = similarity.n_neighbors if n_neighbors is None else n_neighbors
     k = min(wanted, space.n_points - 1)
     n_threads = count_threads(n_jobs)
-    with threadpool_limits(1, "blas"):
+    with limited_libraries(1, "blas"):
         groups = _groups(rows, k)
         n_different = len(similarity.model.groups.first)
         # one scale of all weights would change them all; with so few points all were neighbors

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from arbora._base.threads import limited_libraries
 from arbora._base.types import Ints
 from arbora.similarity._cells import kmeans_centers
 from arbora.similarity._duplicates import Groups, group_equal_rows, link_groups
@@ -34,7 +34,7 @@ def neighbor_edges(
     array([[0., 0., 1., 0.],
            [0., 0., 0., 1.]], dtype=float32)
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    with limited_libraries(1, "blas"):
         groups = group_equal_rows(rows)
         # groups are numbered by their first row, so that those of own rows come first
         n_wanted = int(groups.group[:n_own].max()) + 1
