@@ -38,7 +38,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q tests/similarity/test_no_kind_checks.py tests/test_private_imports.py
+	$(BIN)/python -m pytest -q tests/test_architecture.py tests/similarity/test_no_kind_checks.py tests/test_private_imports.py
 	$(BIN)/mypy
 	if command -v npx > /dev/null; then npx --yes eslint@10.14.0 src/arbora/view/assets tests/view/js; \
 	else echo "npx is not installed: the explorer's scripts are not linted"; fi

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+from arbora._base.pytorch import Tensor, nn, torch
 from arbora._base.row_stores import is_data_loader, loader_chunks
 from arbora._base.types import Floats
 

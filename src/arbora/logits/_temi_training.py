@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import torch
-from torch import Tensor
-
+from arbora._base.pytorch import Tensor, torch
 from arbora._base.threads import share_out
 
 _TEACHER_MOMENTUM = 0.99

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-import torch
-from torch import Tensor
+from arbora._base.pytorch import Tensor, torch
 
 # Weight and bias of one linear head per space.
 Encoder: TypeAlias = list[tuple[Tensor, Tensor]]

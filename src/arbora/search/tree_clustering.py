@@ -86,8 +86,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     tree_ : Tree
         Binary, with heights, and with the names that came with the data.
     labels_ : ndarray of int64, shape (n_points,)
-        Cluster of each point, in the partition of the tree that says most about the similarity
-        (``tree_.cut(n_clusters, by="information", similarity=similarity_, min_size="auto")``).
+        Cluster of each point: the highest joins are split, and branches too small to be clusters join a near one
+        (``tree_.cut(n_clusters, min_size="auto", exact="nearest")``).
     n_clusters_ : int
         Clusters found: as asked for or, where dust or an n-ary tree leaves no such cut, the nearest number.
     metric_, scale_ : str

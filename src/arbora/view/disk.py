@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.files import write_whole
 from arbora._base.params import check_whole
 from arbora._base.types import PathLike
 from arbora.tree import Tree
@@ -135,7 +137,11 @@ class DiskFrames:
             self.draw(axis, self.frames[index])
 
         animation = FuncAnimation(figure, show, frames=len(self.frames), interval=1000 / frames_per_second)
-        animation.save(Path(path), fps=frames_per_second)
+        # matplotlib writes to a name, and knows the format by it
+        with tempfile.TemporaryDirectory() as folder:
+            written = Path(folder) / f"frames{Path(path).suffix}"
+            animation.save(written, fps=frames_per_second)
+            write_whole(path, written.read_bytes())
         plt.close(figure)
 
     def _colors(self, n: int) -> Any:
