@@ -14,7 +14,7 @@ from trees import trees
 from arbora._base import jit
 from arbora.linkages import _kernels as linkage_kernels
 from arbora.search import _height_kernels
-from arbora.tree import pass_kernels
+from arbora.tree import edit_kernels, objective_kernels, pass_kernels
 
 
 def both_forms(kernel, *arguments):
@@ -53,6 +53,44 @@ def test_interpreted_passes_equal_compiled_ones(tree, seed):
     assert_same(_height_kernels.multiply_children, parent, value)
     share, weight = rng.random(tree.n_internal), rng.random(tree.n_internal)
     assert_same(_height_kernels.pool_ratios, parent, n, tree.n_children, share, weight)
+
+
+@settings(max_examples=25)
+@given(trees(min_leaves=2, max_leaves=20), st.integers(1, 20), st.integers(0, 10**6))
+def test_interpreted_cuts_equal_compiled_ones(tree, most, seed):
+    rng = np.random.default_rng(seed)
+    parent, n = tree.parent, tree.n_leaves
+    value, is_eligible = rng.random(tree.n_nodes), rng.random(tree.n_nodes) < 0.8
+    is_eligible[tree.root] = True
+    assert_same(objective_kernels.count_parts, parent, n, is_eligible, most)
+    n_parts = objective_kernels.count_parts(parent, n, is_eligible, most)
+    starts = np.concatenate([[0], np.cumsum(n_parts)])
+    arrays = tree.child_offsets, tree.child_index, value, n_parts, starts
+    assert_same(objective_kernels.fill_tables, n, *arrays)
+    table = objective_kernels.fill_tables(n, *arrays)
+    own = table[starts[tree.root] : starts[tree.root] + n_parts[tree.root]]
+    n_clusters = int(rng.choice(1 + np.flatnonzero(own > -np.inf)))
+    assert_same(objective_kernels.choose_nodes, n, tree.root, *arrays, table, n_clusters)
+    chosen = objective_kernels.choose_nodes(n, tree.root, *arrays, table, n_clusters)
+    assert_same(objective_kernels.label_leaves, parent, n, tree.sizes, chosen)
+    order = np.arange(n, tree.n_nodes)
+    assert_same(edit_kernels.contract_unary, parent, order, n, rng.random(tree.n_nodes))
+
+
+def test_a_pass_that_says_how_much_it_does_is_compiled_by_that(monkeypatch):
+    # whatever an earlier run has left on disk
+    monkeypatch.setattr(jit, "is_ready", lambda compiled: False)
+
+    @jit.pass_kernel(steps=lambda values: 1000 * len(values))
+    def total(values):
+        result = 0.0
+        for value in values:
+            result += value
+        return result
+
+    few = np.ones(10)
+    assert total(few) == 10 and not total.compiled.overloads
+    assert total(np.ones(1000)) == 1000 and total.compiled.overloads
 
 
 @settings(max_examples=25)

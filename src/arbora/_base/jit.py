@@ -66,8 +66,14 @@ class PassKernel:
     functions whose compiled form rounds differently (exp, log), nor rely on whole numbers that wrap around.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        steps: Callable[..., int] | None = None,
+    ) -> None:
         functools.update_wrapper(self, function)
+        self._steps = _largest_size if steps is None else steps
         self.compiled = kernel(**options)(function)
         self.py_func = function
         self._interpreted: Callable[..., Any] | None = None
@@ -90,16 +96,26 @@ class PassKernel:
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
         if not self._is_compiled:
             is_first = self._n_entries == 0
-            self._n_entries += 1 + max(np.size(argument) for argument in arguments)
+            self._n_entries += 1 + self._steps(*arguments)
             self._is_compiled = self._n_entries > _INTERPRETED_ENTRIES or (
                 is_first and is_ready(self.compiled)
             )
         return self._is_compiled or _compiles_all
 
 
-def pass_kernel(**options: Any) -> Callable[[Callable[..., Any]], PassKernel]:
-    """Decorator for a short pass over arrays that no other kernel calls: see `PassKernel`."""
-    return lambda function: PassKernel(function, options)
+def _largest_size(*arguments: Any) -> int:
+    """Entries of the largest argument."""
+    return max(int(np.size(argument)) for argument in arguments)
+
+
+def pass_kernel(
+    *, steps: Callable[..., int] | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], PassKernel]:
+    """Decorator for a short pass over arrays that no other kernel calls: see `PassKernel`.
+
+    Where a pass does more than read its largest argument once, `steps` says how much, given the arguments.
+    """
+    return lambda function: PassKernel(function, options, steps)
 
 
 def _in_python(function: Callable[..., Any]) -> Callable[..., Any]:

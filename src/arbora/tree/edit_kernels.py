@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inner, kernel, pass_kernel
 
 # What a contraction is charged by: see `contract_greedily`.
 DASGUPTA, SAMPLING_DIVERGENCE = 0, 1
@@ -116,7 +116,7 @@ def upward_order(parent, n_leaves):
     return n_leaves + np.argsort(-depth[n_leaves:], kind="mergesort")
 
 
-@kernel()
+@pass_kernel()
 def contract_unary(parent, order, n_leaves, support):
     """Drop internal nodes without leaves, replace those with one child by it.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inner, kernel, pass_kernel
 
 
-@kernel()
+@pass_kernel()
 def count_parts(parent, n_leaves, is_eligible, most):
     """Length of each node's table: the most clusters its subtree can have, capped at `most`; 0 where not eligible."""
     n_nodes = parent.shape[0]
@@ -37,7 +37,12 @@ def share_out(left, n_left, right, n_right, out, n_out):
                 out[i + j + 1] = value
 
 
-@kernel()
+def longest_joins(n_parts, starts):
+    """No more sums are made where every entry of a table is joined with the longest one."""
+    return int(starts[-1]) * int(n_parts.max(initial=1))
+
+
+@pass_kernel(steps=lambda *arguments: longest_joins(*arguments[4:6]))
 def fill_tables(n_leaves, child_offsets, child_index, value, n_parts, starts):
     """Tables of all eligible nodes, one after the other: that of v is ``table[starts[v] : starts[v] + n_parts[v]]``.
 
@@ -81,7 +86,7 @@ def fill_tables(n_leaves, child_offsets, child_index, value, n_parts, starts):
     return table
 
 
-@kernel()
+@pass_kernel(steps=lambda *arguments: longest_joins(*arguments[5:7]))
 def choose_nodes(n_leaves, root, child_offsets, child_index, value, n_parts, starts, table, n_clusters):
     """Nodes of the best partition into exactly `n_clusters`."""
     chosen = np.empty(n_clusters, dtype=np.int64)
@@ -126,7 +131,7 @@ def choose_nodes(n_leaves, root, child_offsets, child_index, value, n_parts, sta
     return chosen[:n_chosen]
 
 
-@kernel()
+@pass_kernel()
 def label_leaves(parent, n_leaves, size, chosen):
     """Which of the chosen nodes each leaf belongs to, and which it is nearest to where it lies below none of them.
 
