@@ -19,7 +19,14 @@ _ROWS_AT_ONCE = 256
 
 
 class Similar(NamedTuple):
-    """A point, and how similar it is to the one asked about."""
+    """A point, and how similar it is to the one asked about.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> ab.insight.similar(ab.similarity.graph(([0], [1])), [0])[0][0]
+    Similar(point=1, similarity=1.0)
+    """
 
     point: int
     similarity: float

@@ -26,23 +26,32 @@ class MergeSuggestion(NamedTuple):
         The clusters, numbered as in `Tree.cut`.
     nodes : tuple of int
         Their nodes; ``tree.merge(nodes)`` makes them one.
-    loss : float
-        Information about the similarity that is lost, in nats; the suggestions are in this order.
     times_chance : float
-        Similarity between the two, in multiples of what chance would give clusters of their total similarity.
+        Similarity between the two, in multiples of what chance would give clusters of their total similarity; the
+        suggestions are in this order.
     share_of_inside : float
         The same in multiples of the mean similarity inside the two: near 1 where nothing divides them.
+    loss : float
+        What the cut says less about the similarity after the join, in nats: clusters are worth ``p ln(p / q)``, as in
+        ``Tree.cut(by="information")``.
     are_siblings : bool
         Whether the tree joins just these two next.
     reason : str
         All of this in words.
+
+    Examples
+    --------
+    >>> import arbora as ab
+    >>> path = ab.similarity.graph(([0, 1], [1, 2]))
+    >>> ab.insight.merge_suggestions(ab.Tree.from_newick("(0,(1,2));"), path, 3)[0].labels
+    (0, 1)
     """
 
     labels: tuple[int, int]
     nodes: tuple[int, int]
-    loss: float
     times_chance: float
     share_of_inside: float
+    loss: float
     are_siblings: bool
     reason: str
 
@@ -50,12 +59,12 @@ class MergeSuggestion(NamedTuple):
 def merge_suggestions(
     tree: Tree, similarity: Any, n_clusters: int, *, n_suggestions: int = 5
 ) -> list[MergeSuggestion]:
-    """Pairs of clusters of a cut whose join costs least, with the reason.
+    """Pairs of clusters of a cut that are most alike, with the reason.
 
-    A cut is worth the information it keeps about the similarity: ``p ln(p / q)`` summed over clusters, where p is the
-    share of the similarity inside a cluster and q what chance would give (``Tree.cut(by="information")``). A join of
-    two clusters loses some of it. All pairs of clusters are compared, siblings or not, so that a topic that ended up in
-    two places of the tree is found.
+    Clusters are compared as heights compare joins: the similarity between two, over what chance would give clusters of
+    their total similarity. So neither large nor small clusters come first, and a suggestion says where the tree would
+    join the two if it could. All pairs are compared, siblings or not, so that a topic that ended up in two places of
+    the tree is found.
 
     Parameters
     ----------
@@ -70,7 +79,7 @@ def merge_suggestions(
     Returns
     -------
     list of MergeSuggestion
-        The cheapest first.
+        The most alike first.
 
     Examples
     --------
@@ -102,7 +111,7 @@ def merge_suggestions(
     loss, ratio, share = _losses(between)
     i, j = np.triu_indices(n_clusters, k=1)
     i, j = i[between[i, j] > 0], j[between[i, j] > 0]
-    best = np.argsort(loss[i, j], kind="stable")[:n_suggestions]
+    best = np.argsort(-ratio[i, j], kind="stable")[:n_suggestions]
     return [
         _suggestion(
             tree, (int(a), int(b)), (int(nodes[a]), int(nodes[b])), loss[a, b], ratio[a, b], share[a, b]
@@ -156,4 +165,4 @@ def _suggestion(
     inside = f", {share:.0%} of what they are inside" if np.isfinite(share) else ""
     place = "siblings in the tree" if are_siblings else "in different places of the tree"
     reason = f"{ratio:.2g} times as alike as chance{inside}; {place}"
-    return MergeSuggestion(labels, nodes, float(loss), float(ratio), float(share), are_siblings, reason)
+    return MergeSuggestion(labels, nodes, float(ratio), float(share), float(loss), are_siblings, reason)
