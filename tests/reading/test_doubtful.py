@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import arbora as ab
+from arbora.reading import ReadOptions, read_data
 
 EDGES = [
     ("Mr A", "Mr B", 3),
@@ -56,3 +57,40 @@ def test_distances_called_similarities_are_refused_with_the_word_to_say(tmp_path
     np.save(tmp_path / "d.npy", np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
     with pytest.raises(ValueError, match="kind='distances'"):
         ab.read(tmp_path / "d.npy", kind="similarities")
+
+
+def test_codes_of_digits_are_no_features_unless_they_are_asked_for(tmp_path):
+    path = tmp_path / "towns.csv"
+    path.write_text("zip,size,month\n" + "".join(f"{k * 731:05d},{k}.5,{k + 1:02d}\n" for k in range(9)))
+    data = ab.read(path)
+    assert data.feature_names == ["size"] and data.names[1] == "00731" and data.metadata["month"][0] == "01"
+    assert ab.read(path, features="zip,size").feature_names == ["zip", "size"]
+
+
+def test_a_table_whose_numbers_are_all_padded_holds_numbers(tmp_path):
+    path = tmp_path / "padded.txt"
+    path.write_text("".join(f"{a:03d} {b:03d}\n" for a, b in [(1, 20), (30, 4), (5, 600), (70, 8)]))
+    assert ab.read(path, kind="vectors").values.tolist() == [[1, 20], [30, 4], [5, 600], [70, 8]]
+
+
+@pytest.mark.parametrize(
+    "cells", [["1,234.50", "12,000.00", "999,999"], ["35%", "7.5 %", "100%"], ["$5", "$70", "$9"]]
+)
+def test_numbers_with_separators_or_units_are_named_in_a_warning(cells):
+    with pytest.warns(UserWarning, match="'income' holds numbers with separators or units"):
+        data = ab.read({"income": cells * 2, "x": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]})
+    assert data.feature_names == ["x"]
+
+
+def test_dates_that_pandas_writes_to_json_as_milliseconds_are_named_in_a_warning(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"day": pandas.date_range("2020-01-01", periods=6), "x": range(6, 0, -1)})
+    frame.to_json(tmp_path / "x.json", orient="records", date_format="epoch")
+    data = read_data(tmp_path / "x.json", ReadOptions())
+    assert any("'day' looks like dates in milliseconds" in warning for warning in data.warnings)
+
+
+def test_days_with_dots_are_dates(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("day;x\n31.12.2020;1,5\n1.2.2021;2\n")
+    assert ab.read(path).metadata["day"].astype(str).tolist() == ["2020-12-31", "2021-02-01"]

@@ -259,7 +259,8 @@ def _read_text(contents: Contents, options: ReadOptions) -> Dataset:
     if layout.header is not None and not layout.sample:
         raise ValueError(f"{name} has a header but no rows.")
     given = (options.label_column, options.name_column, options.text_column)
-    columns = read_columns(text, layout, name, as_text=frozenset(one for one in given if one is not None))
+    as_text = frozenset(one for one in given if one is not None)
+    columns = read_columns(text, layout, name, as_text=as_text, as_numbers=options.features or ())
     row_names = columns.pop(next(iter(columns))).words() if layout.has_row_names else None
     if layout.n_columns == 1 and options.delimiter is None and columns[next(iter(columns))].kind == "text":
         raise FormatError(f"{name} has one column of text. If it should have more, set delimiter=.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from arbora.reading.roles import listed
 _SHARE = 0.95
 _TIMES = 100.0
 _FEWEST_ROWS = 4
+_SAMPLED = 200
+# Numbers that are written for people: with separators of thousands, or with a unit after or before them.
+_WRITTEN_NUMBER = re.compile(
+    r"[-+]?[$€£]?\d{1,3}(?:[,.' \u00a0]\d{3})+(?:[.,]\d+)?\s?[%$€£]?"
+    r"|[-+]?\d+(?:[.,]\d+)?\s?[%$€£]"
+    r"|[-+]?[$€£]\s?\d+(?:[.,]\d+)?"
+)
+_YEAR_2000, _YEAR_2050 = 946_684_800_000, 2_524_608_000_000
 
 
 def warnings_of(data: Dataset, scale: str) -> list[str]:
@@ -23,7 +32,7 @@ def warnings_of(data: Dataset, scale: str) -> list[str]:
     if data.kind != "vectors" or sp.issparse(data.values):
         return []
     values = np.asarray(data.values, dtype=np.float64)
-    found = _missing(values, data)
+    found = _missing(values, data) + _written_numbers(data) + _moments(values, data)
     # the numbers of one vector share a scale by design
     if data.feature_names is None and "vectors of" in data.roles.get("features", ""):
         return found
@@ -31,6 +40,40 @@ def warnings_of(data: Dataset, scale: str) -> list[str]:
     if scale == "none":
         found += _ruling(data)
     return found
+
+
+def _written_numbers(data: Dataset) -> list[str]:
+    """Columns of text that a reader would take for numbers: 12,345.67 or 35%."""
+    found, example = [], ""
+    for name, values in data.metadata.items():
+        if values.dtype.kind != "O":
+            continue
+        cells = [str(value).strip() for value in values[:_SAMPLED].tolist() if value is not None]
+        if cells and all(_WRITTEN_NUMBER.fullmatch(cell) for cell in cells):
+            found.append(name)
+            example = example or cells[0]
+    if not found:
+        return []
+    word, verb = ("column", "holds") if len(found) == 1 else ("columns", "hold")
+    return [
+        f"{word} {listed(found)} {verb} numbers with separators or units ({example!r}), which are read as text and not "
+        "used. Write them plainly to cluster by them."
+    ]
+
+
+def _moments(values: NDArray[Any], data: Dataset) -> list[str]:
+    """Features that are moments in time, as pandas writes dates to JSON: milliseconds since 1970."""
+    with np.errstate(invalid="ignore"):
+        is_moment = ((values >= _YEAR_2000) & (values < _YEAR_2050) & (values == np.floor(values))).all(
+            axis=0
+        )
+    columns = np.flatnonzero(is_moment)
+    if len(columns) == 0 or len(values) < _FEWEST_ROWS:
+        return []
+    return [
+        f"{_subject(data, columns)} {_verb(columns, 'look')} like dates in milliseconds since 1970, but "
+        f"{_verb(columns, 'serve')} as features. drop= leaves columns out."
+    ]
 
 
 def _names(data: Dataset, columns: NDArray[np.int64]) -> str:

@@ -26,6 +26,9 @@ _DATE = re.compile(
     r"\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 )
 
+# Day, month and year, as much of Europe writes them; with slashes either order is in use, so those stay text.
+_DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
+
 
 @dataclass(frozen=True)
 class Column:
@@ -101,7 +104,7 @@ def of_text(cells: Sequence[str | None], name: str) -> Column:
         return Column("empty", _objects(cells))
     if all(_VECTOR.fullmatch(cell) for cell in present):
         return _vectors([None if cell is None else _bracketed(cell, name) for cell in cells], name)
-    if all(_DATE.fullmatch(cell) for cell in present):
+    if all(_DATE.fullmatch(cell) or _DOTTED_DATE.fullmatch(cell) for cell in present):
         dates = _dates(cells)
         if dates is not None:
             return Column("date", dates)
@@ -236,4 +239,8 @@ def _dates(cells: Sequence[str | None]) -> NDArray[Any] | None:
 
 
 def _parsed_date(cell: str) -> datetime.datetime:
+    dotted = _DOTTED_DATE.fullmatch(cell)
+    if dotted is not None:
+        day, month, year = (int(part) for part in dotted.groups())
+        return datetime.datetime(year, month, day)
     return datetime.datetime.fromisoformat(cell.replace("/", "-").replace("Z", "+00:00"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,17 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def read_columns(
-    text: str, layout: Layout, name: str, *, as_text: frozenset[str] = frozenset()
+    text: str,
+    layout: Layout,
+    name: str,
+    *,
+    as_text: frozenset[str] = frozenset(),
+    as_numbers: tuple[str, ...] = (),
 ) -> dict[str, Column]:
-    """Columns of a table by name; those in `as_text` are not read as numbers."""
+    """Columns of a table by name; those in `as_text` are not read as numbers, nor are codes such as 01234.
+
+    Codes that match a pattern in `as_numbers` are numbers all the same.
+    """
     names = column_names(layout)
     numeric = [
         column not in as_text
@@ -30,6 +39,13 @@ def read_columns(
         and _is_numeric(cells, layout.decimal)
         for place, (column, cells) in enumerate(zip(names, _sampled(layout)))
     ]
+    codes = [
+        is_number and _are_codes(cells) and not any(fnmatchcase(column, pattern) for pattern in as_numbers)
+        for column, cells, is_number in zip(names, _sampled(layout), numeric)
+    ]
+    if codes != numeric:
+        # where every column is padded with zeros that is how numbers are written here
+        numeric = [is_number and not is_code for is_number, is_code in zip(numeric, codes)]
     parts = _by_arrow(text, layout, numeric) if len(text) >= ARROW_FROM else None
     if parts is None:
         parts = _by_cell(text, layout, numeric, name)
@@ -54,6 +70,16 @@ def _sampled(layout: Layout) -> list[tuple[str, ...]]:
 def _is_numeric(cells: tuple[str, ...], decimal: str) -> bool:
     present = [cell for cell in cells if cell not in _MISSING_NUMBERS]
     return all(_number(cell, decimal) is not None for cell in present)
+
+
+def _are_codes(cells: tuple[str, ...]) -> bool:
+    """Whether these are codes of digits, such as postal codes: of one length, some of them beginning with a zero."""
+    present = [cell for cell in cells if cell not in _MISSING_NUMBERS]
+    return (
+        len({len(cell) for cell in present}) == 1
+        and all(cell.isascii() and cell.isdecimal() for cell in present)
+        and any(len(cell) > 1 and cell[0] == "0" for cell in present)
+    )
 
 
 def _number(cell: str, decimal: str) -> float | None:
