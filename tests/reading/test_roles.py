@@ -161,3 +161,19 @@ def test_a_subset_keeps_everything_in_step():
     assert part.names == ["t5", "t2"]
     assert part.y.tolist() == ["b", "a"]
     assert np.array_equal(part.values, data.values[[5, 2]])
+
+
+def test_a_column_of_addresses_is_neither_names_nor_texts():
+    columns = {
+        "url": [f"https://example.org/{k}/{'long' * 40}" for k in range(3)],
+        "mail": ["mailto:a@b.org", None, "mailto:c@d.org"],
+        "title": ["a", "b", "c"],
+        "x": [1.5, 2.5, 3.5],
+        "v": [0.5, 0.25, 4.0],
+    }
+    data = ab.read(columns)
+    assert data.names == ["a", "b", "c"] and data.texts is None
+    assert "'url' (links)" in data.roles["metadata"] and "'mail' (links)" in data.roles["metadata"]
+    del columns["title"]
+    assert ab.read(columns).names is None
+    assert ab.read(columns, name_column="url").names == columns["url"]

@@ -5,7 +5,8 @@ import pytest
 from view.browser import chromium, explorer, needs_browser, open_page, severe_messages, wait_for
 
 import arbora as ab
-from arbora.view.columns import is_link, read_column
+from arbora.reading.links import is_link
+from arbora.view.columns import read_column
 from arbora.view.content import Content
 from arbora.view.page import write_page
 from arbora.view.session import card_facts

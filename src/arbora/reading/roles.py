@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from arbora.reading.columns import Column, as_word, is_missing
 from arbora.reading.dataset import Dataset
+from arbora.reading.links import is_link
 from arbora.reading.options import ReadOptions
 
 _IDENTIFIER = re.compile(
@@ -189,7 +190,11 @@ def _find_names(roles: _Roles, options: ReadOptions, row_names: list[str] | None
 
 def _name_candidates(roles: _Roles) -> list[str]:
     """Columns that may name the rows, the likeliest first."""
-    texts = [name for name in roles.free("text") if not _is_long(roles.columns[name], name)]
+    texts = [
+        name
+        for name in roles.free("text")
+        if not _is_long(roles.columns[name], name) and not _are_links(roles.columns[name])
+    ]
     by_word = [name for name in texts if name.casefold() in _NAME_WORDS or _is_identifier(name)]
     numbers = [name for name in roles.free("number") if roles.columns[name].is_whole]
     identifiers = [name for name in numbers if _is_identifier(name)]
@@ -213,11 +218,17 @@ def _is_long(column: Column, name: str) -> bool:
     return bool(lengths) and sum(lengths) / len(lengths) > _LONG_TEXT
 
 
+def _are_links(column: Column) -> bool:
+    """Whether texts are addresses, which are shown as links."""
+    present = [value for value in column.values.tolist() if value is not None]
+    return column.kind == "text" and bool(present) and all(map(is_link, present))
+
+
 def _find_text(roles: _Roles) -> None:
     if roles.text is not None:
         return
     for name in roles.free("text"):
-        if _is_long(roles.columns[name], name):
+        if _is_long(roles.columns[name], name) and not _are_links(roles.columns[name]):
             roles.text = name
             roles.used.add(name)
             return
@@ -281,7 +292,8 @@ def _describe(roles: _Roles, metadata: Mapping[str, Column], empty: list[str], o
     if metadata:
         plural = {"number": "numbers", "date": "dates", "text": "text"}
         words["metadata"] = ", ".join(
-            f"{name[:40]!r} ({plural[column.kind]})" for name, column in list(metadata.items())[:8]
+            f"{name[:40]!r} ({'links' if _are_links(column) else plural[column.kind]})"
+            for name, column in list(metadata.items())[:8]
         ) + (f" and {len(metadata) - 8} more" if len(metadata) > 8 else "")
     if options.drop:
         words["dropped"] = ", ".join(options.drop)

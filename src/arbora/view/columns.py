@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora.reading.links import is_link
 from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view import palette
@@ -23,7 +23,6 @@ HISTOGRAM_BINS = 24
 _MAX_CATEGORIES = 4096
 _MAX_CODES = 40
 _MOST_TEXT = 500
-_LONGEST_LINK = 2000
 _SCALE_OF: dict[str, ColumnKind] = {
     "integer": "number",
     "number": "number",
@@ -278,28 +277,6 @@ def _text_column(tree: Tree, name: str, values: Values, as_classes: bool) -> Col
         return Column(tree, name, "text", [], text)
     categories, codes = np.unique(known.astype(str), return_inverse=True)
     return _category_column(tree, name, [str(one) for one in categories], codes, values.missing)
-
-
-def is_link(text: str) -> bool:
-    """Whether a text is an address that a page may lead to: http, https or mailto, and nothing that runs.
-
-    Examples
-    --------
-    >>> from arbora.view.columns import is_link
-    >>> is_link("https://example.org/a?b=c"), is_link("javascript:alert(1)"), is_link("https:// two words")
-    (True, False, False)
-    """
-    if len(text) > _LONGEST_LINK or any(
-        character.isspace() or not character.isprintable() for character in text
-    ):
-        return False
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    if parts.scheme == "mailto":
-        return "@" in parts.path
-    return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 def _category_column(
