@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 from arbora.similarity import Similarity, as_similarity
-from arbora.similarity.protocol import check_points
+from arbora.similarity.checks import check_points
 
 # Clusters whose sums are taken in one pass over the similarity.
 _BLOCK = 64

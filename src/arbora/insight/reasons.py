@@ -16,7 +16,7 @@ from arbora._base.params import check_choice, check_whole
 from arbora._base.types import Floats, Ints
 from arbora._base.units import in_safe_units
 from arbora.similarity import Similarity
-from arbora.similarity.protocol import check_covers
+from arbora.similarity.checks import check_covers
 from arbora.tree import Tree
 
 Against = Literal["siblings", "rest"]

@@ -18,7 +18,7 @@ from arbora.search.moves import Moves
 from arbora.search.related import join_related
 from arbora.search.run import Run, started
 from arbora.similarity import as_similarity
-from arbora.similarity.protocol import check_points
+from arbora.similarity.checks import check_points
 from arbora.tree import Tree
 
 # Subtrees tried around the new points, so that the work grows with them: a large tree was not searched until nothing

@@ -12,14 +12,8 @@ from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import AnyFloats, Floats
 from arbora.similarity import _kernels as kernels
 from arbora.similarity._symmetry import check_symmetric
-from arbora.similarity.protocol import (
-    Similarity,
-    check_covers,
-    check_pair_arrays,
-    check_points,
-    check_vectors_of_points,
-    names_of_subset,
-)
+from arbora.similarity.checks import check_covers, check_pair_arrays, check_points, check_vectors_of_points
+from arbora.similarity.protocol import Similarity, names_of_subset
 
 if TYPE_CHECKING:
     from arbora.tree import Tree

@@ -13,15 +13,10 @@ from arbora._base.params import check_choice, check_real
 from arbora._base.random import generator
 from arbora._base.types import AnyFloats, Floats, Ints, RandomState
 from arbora.similarity._space import read_distances
+from arbora.similarity.checks import check_pair_arrays, check_points, check_similarity_rows
 from arbora.similarity.dense import DenseSimilarity
 from arbora.similarity.features import directions
-from arbora.similarity.protocol import (
-    Similarity,
-    check_pair_arrays,
-    check_points,
-    check_similarity_rows,
-    names_of_subset,
-)
+from arbora.similarity.protocol import Similarity, names_of_subset
 
 GaussianMetric: TypeAlias = Literal["euclidean", "cosine"]
 AllPairsMetric: TypeAlias = Literal["euclidean", "cosine", "precomputed"]

@@ -14,15 +14,8 @@ from arbora._base.types import Floats
 from arbora.similarity import _kernels as kernels
 from arbora.similarity._edges import GraphParts, read_graph_parts
 from arbora.similarity._symmetry import is_rounding
-from arbora.similarity.protocol import (
-    Similarity,
-    check_covers,
-    check_pair_arrays,
-    check_points,
-    check_vectors_of_points,
-    information_of,
-    names_of_subset,
-)
+from arbora.similarity.checks import check_covers, check_pair_arrays, check_points, check_vectors_of_points
+from arbora.similarity.protocol import Similarity, information_of, names_of_subset
 from arbora.similarity.shards import are_shards
 
 if TYPE_CHECKING:

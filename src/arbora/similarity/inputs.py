@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from arbora._base.distributed import is_dask_frame
 from arbora._base.types import Floats
 from arbora.similarity._space import is_condensed, read_condensed, read_distances
+from arbora.similarity.checks import check_covers
 from arbora.similarity.graph import graph, is_network
-from arbora.similarity.protocol import Similarity, check_covers
+from arbora.similarity.protocol import Similarity
 
 if TYPE_CHECKING:
     from arbora.tree import Tree

@@ -18,13 +18,8 @@ from arbora._base.optional import require
 from arbora._base.params import check_whole
 from arbora._base.types import Floats
 from arbora.similarity import shards
+from arbora.similarity.checks import check_covers, check_pair_arrays, check_points, check_vectors_of_points
 from arbora.similarity.graph import GraphSimilarity
-from arbora.similarity.protocol import (
-    check_covers,
-    check_pair_arrays,
-    check_points,
-    check_vectors_of_points,
-)
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
