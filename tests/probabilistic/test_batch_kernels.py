@@ -12,7 +12,7 @@ def random_csr(n, m, seed, density=0.4):
     rng = np.random.default_rng(seed)
     dense = rng.random((n, m)) * (rng.random((n, m)) < density)
     csr = sp.csr_array(dense)
-    return dense, csr.indptr.astype(np.int64), csr.indices.astype(np.int32), csr.data
+    return dense, csr.indptr.astype(np.int32), csr.indices.astype(np.int32), csr.data
 
 
 @settings(max_examples=40)

@@ -1,6 +1,4 @@
-"""Cross weights, sums between groups and moved rows, against plain loops."""
-
-import itertools
+"""Cross weights and local scales, against plain loops."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,51 +67,6 @@ def test_edges_of_some_leaves_add_to_those_of_the_others(tree, seed, cut):
     wanted = cross_by_definition(tree, W)
     np.add.at(wanted, tree.parent[:n] - n, loops)
     np.testing.assert_allclose(cross, wanted, atol=1e-12)
-
-
-@settings(max_examples=30)
-@given(st.integers(1, 10), st.integers(1, 4), st.integers(0, 1000))
-def test_sums_between_groups_equal_blocks_of_the_matrix(n, n_groups, seed):
-    W = symmetric(n, seed, 0.6)
-    csr = sp.csr_array(W)
-    label = np.random.default_rng(seed).integers(0, n_groups, n)
-    members = np.argsort(label, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(label, minlength=n_groups))])
-    most = np.array(
-        [csr.indptr[1:][label == g].sum() - csr.indptr[:-1][label == g].sum() for g in range(n_groups)]
-    )
-    offsets = np.concatenate([[0], np.cumsum(most)])
-    far, weight = np.empty(offsets[-1], np.int32), np.empty(offsets[-1])
-    length = np.zeros(n_groups, np.int64)
-    kernels.sum_between_groups(
-        csr.indptr, csr.indices, csr.data, label, members, start, offsets, far, weight, length, 0, n_groups
-    )
-    new_indptr = np.concatenate([[0], np.cumsum(length)])
-    indices, data = np.empty(new_indptr[-1], np.int32), np.empty(new_indptr[-1])
-    kernels.copy_segments(offsets, far, weight, new_indptr, indices, data, 0, n_groups)
-    found = sp.csr_array((data, indices, new_indptr), shape=(n_groups, n_groups)).toarray()
-    wanted = np.array(
-        [
-            [0.0 if a == b else W[np.ix_(label == a, label == b)].sum() for b in range(n_groups)]
-            for a in range(n_groups)
-        ]
-    )
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
-    assert all((np.diff(indices[a:b]) > 0).all() for a, b in itertools.pairwise(new_indptr))
-
-
-@settings(max_examples=30)
-@given(st.integers(1, 9), st.integers(0, 1000))
-def test_moved_rows_are_those_of_the_permuted_matrix(n, seed):
-    W = symmetric(n, seed, 0.5)
-    csr = sp.csr_array(W)
-    order = np.random.default_rng(seed).permutation(n)
-    place = np.argsort(order)
-    new_indptr = np.concatenate([[0], np.cumsum(np.diff(csr.indptr)[order])])
-    indices, data = np.empty_like(csr.indices), np.empty_like(csr.data)
-    kernels.copy_rows(csr.indptr, csr.indices, csr.data, order, place, new_indptr, indices, data, 0, n)
-    found = sp.csr_array((data, indices, new_indptr), shape=(n, n)).toarray()
-    np.testing.assert_array_equal(found, W[np.ix_(order, order)])
 
 
 @settings(max_examples=25)
