@@ -83,6 +83,12 @@ def test_missing_values_do_not_count_in_a_scale():
         )
 
 
+@pytest.mark.parametrize("n_columns", [2, 3, 4, 5])
+def test_one_column_of_large_numbers_among_few_is_brought_to_the_scale_of_the_others(n_columns):
+    rows = np.random.default_rng(0).normal(5, 1, size=(100, n_columns)) * [20_000, *[1] * (n_columns - 1)]
+    assert choose(rows).scale == "standard"
+
+
 def test_few_columns_around_the_origin_are_compared_by_distance():
     rows = np.random.default_rng(0).normal(size=(200, 8))
     assert choose(rows)[:2] == ("euclidean", "none")

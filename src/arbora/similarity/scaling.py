@@ -114,6 +114,9 @@ def choose(rows: Any) -> Choice:
         if share < _UNLIKE:
             reason = f"unlike units: {share:.0%} of the columns carry the variance"
             return Choice("euclidean", "standard", reason)
+        # of four columns one is a quarter already
+        if _one_decides(varying):
+            return Choice("euclidean", "standard", "unlike units: one column carries the variance")
     if rows.shape[1] <= _MOST_AROUND_ORIGIN and _is_around_origin(varying):
         return Choice("euclidean", "none", "few columns around the origin, whose direction says little")
     return Choice("cosine", "none", "columns of one unit")
@@ -121,10 +124,15 @@ def choose(rows: Any) -> Choice:
 
 def _choose_for_few_columns(rows: AnyFloats) -> Choice:
     """Distances; standardized where one column would decide them alone."""
-    spreads = np.sort(_deviations(_probe(rows)))
-    if len(spreads) > 1 and 0 < spreads[-2] < spreads[-1] / np.sqrt(_UNLIKE_TIMES):
+    if _one_decides(_probe(rows)):
         return Choice("euclidean", "standard", "unlike units: one column carries the variance")
     return Choice("euclidean", "none", f"{rows.shape[1]} columns, whose direction says little")
+
+
+def _one_decides(values: Floats) -> bool:
+    """Whether the variance of one column is so many times the next that it alone decides distances."""
+    spreads = np.sort(_deviations(values))
+    return bool(len(spreads) > 1 and 0 < spreads[-2] < spreads[-1] / np.sqrt(_UNLIKE_TIMES))
 
 
 def fit_scaling(kind: str, rows: AnyFloats) -> Scaling | None:
@@ -156,7 +164,8 @@ def _fitted_columns(kind: str, values: Floats) -> tuple[Floats, Floats, Floats]:
 def _deviations(values: Floats) -> Floats:
     """Standard deviation of every column, missing values apart, of numbers however large or small."""
     safe, unit = in_safe_units(values)
-    return np.nanstd(safe, axis=0) * unit
+    deviations: Floats = np.nanstd(safe, axis=0) * unit
+    return deviations
 
 
 def column_blocks(shape: tuple[int, ...]) -> list[slice]:
