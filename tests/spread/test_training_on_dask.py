@@ -139,7 +139,7 @@ def test_fph_is_that_of_memory_to_the_last_bit(options, on_cluster, monkeypatch)
     table = pd.DataFrame({"source": edges.row, "target": edges.col, "weight": edges.data})
     options = {"n_internal": 10, "max_epochs": 3, "random_state": 0, **options}
     expected = ab.FPH(**options).fit(ab.similarity.graph(whole.csr))
-    monkeypatch.setattr("arbora.probabilistic.sparse.WORTH_SENDING", 0)
+    monkeypatch.setattr("arbora.probabilistic.row_blocks.WORTH_SENDING", 0)
     with dask.config.set(scheduler=None):
         on_cluster(2)
         found = ab.FPH(**options).fit(frames.from_pandas(table, npartitions=3))

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from arbora._base.types import AnyFloats, Ints
 from arbora.probabilistic import _batch_kernels as kernels
-from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts
+from arbora.probabilistic.row_blocks import csr_from_parts
+from arbora.probabilistic.sparse import EdgeDistribution, Model
 
 
 class Batch(NamedTuple):

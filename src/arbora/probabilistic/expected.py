@@ -15,16 +15,8 @@ import numpy as np
 from arbora._base.types import AnyFloats, Floats, Ints, Objective
 from arbora.probabilistic import _kernels, _move_kernels, _row_kernels, _tree_kernels
 from arbora.probabilistic._move_kernels import Mover, TreeTerms
-from arbora.probabilistic.sparse import (
-    CsrParts,
-    EdgeDistribution,
-    Model,
-    Parents,
-    binary_model,
-    csr_from_parts,
-    in_row_blocks,
-    neighbor_sums,
-)
+from arbora.probabilistic.row_blocks import CsrParts, csr_from_parts, in_row_blocks
+from arbora.probabilistic.sparse import EdgeDistribution, Model, Parents, binary_model, neighbor_sums
 from arbora.tree.pass_kernels import meeting_mass, sum_to_root
 
 

@@ -26,8 +26,9 @@ from arbora.probabilistic.expected import sample_parents
 from arbora.probabilistic.flat import cut_labels
 from arbora.probabilistic.graph_input import looks_like_graph, of_moderate_weights, shares_of
 from arbora.probabilistic.options import Directed, GraphSource, Optimizer, Options, Precision
+from arbora.probabilistic.row_blocks import rows_on
 from arbora.probabilistic.spare_nodes import use_spare_nodes
-from arbora.probabilistic.sparse import EdgeDistribution, Model, fundamental_matrix, rows_on
+from arbora.probabilistic.sparse import EdgeDistribution, Model, fundamental_matrix
 from arbora.probabilistic.start import Start, model_of_tree, start_tree, tree_with_support
 from arbora.probabilistic.training import Relaxation, TrainingState, train
 from arbora.similarity.graph import GraphSimilarity, graph

@@ -10,7 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 from arbora._base.pytorch import Tensor, nn, torch
 from arbora._base.types import Objective
 from arbora.probabilistic import objectives
-from arbora.probabilistic.sparse import EdgeDistribution, Model, csr_from_parts
+from arbora.probabilistic.row_blocks import csr_from_parts
+from arbora.probabilistic.sparse import EdgeDistribution, Model
 from arbora.probabilistic.training import Relaxation
 from arbora.tree import Tree
 

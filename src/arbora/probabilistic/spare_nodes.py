@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from arbora._base.types import Ints, Objective
 from arbora.probabilistic.expected import decoded_loss, most_likely_parents
 from arbora.probabilistic.flat import resolve
-from arbora.probabilistic.sparse import EdgeDistribution, Model, Parents, csr_from_parts
+from arbora.probabilistic.row_blocks import csr_from_parts
+from arbora.probabilistic.sparse import EdgeDistribution, Model, Parents
 from arbora.probabilistic.start import nearest_kept, tree_of_parents
 from arbora.probabilistic.training import Best
 from arbora.similarity.graph import GraphSimilarity

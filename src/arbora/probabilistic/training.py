@@ -18,14 +18,8 @@ from arbora._base.types import Objective
 from arbora.errors import DivergedError
 from arbora.probabilistic.batching import draw_batch, rows_of, with_rows
 from arbora.probabilistic.expected import decoded_loss, expected_step, sample_parents
-from arbora.probabilistic.sparse import (
-    EdgeDistribution,
-    Model,
-    Parents,
-    binary_model,
-    csr_from_parts,
-    soft_step,
-)
+from arbora.probabilistic.row_blocks import csr_from_parts
+from arbora.probabilistic.sparse import EdgeDistribution, Model, Parents, binary_model, soft_step
 from arbora.probabilistic.spread import SpreadDistribution
 from arbora.probabilistic.start import tree_of_parents
 
