@@ -49,6 +49,9 @@ def test_interpreted_passes_equal_compiled_ones(tree, seed):
     assert_same(pass_kernels.place_leaves, n, tree.sizes, tree.child_offsets, tree.child_lists[1])
     assert_same(pass_kernels.sort_children_first, parent, n)
     assert_same(pass_kernels.keep_nodes, parent, np.append(rng.random(tree.n_nodes - 1) < 0.5, True))
+    pairs = rng.integers(0, tree.n_nodes, size=(2, 30))
+    arrays = tree.leaf_start, tree.sizes, tree.neighbor_lca, tree.range_maxima
+    assert_same(pass_kernels.find_lca, *arrays, *pairs)
     assert_same(pass_kernels.meeting_mass, parent, value[:n], value[:n] ** 2)
     assert_same(_height_kernels.multiply_children, parent, value)
     share, weight = rng.random(tree.n_internal), rng.random(tree.n_internal)

@@ -46,7 +46,8 @@ def with_room_for(array, n_used, n_more):
     if n_used + n_more <= array.shape[0]:
         return array
     longer = np.empty(2 * array.shape[0] + n_more, dtype=array.dtype)
-    # entry by entry: joining arrays takes longer to compile than the kernel
+    # entry by entry: joining arrays takes longer to compile than the kernel; callers count in int64, as a plain 0 would
+    # compile this a second time
     for k in range(n_used):
         longer[k] = array[k]
     return longer
@@ -89,9 +90,9 @@ def neighbor_sums(start, stop, graph_ptr, graph_col, graph_val, ptr, col, val, n
     gathered = np.zeros(n_internal, dtype=val.dtype)
     seen = np.zeros(n_internal, dtype=np.bool_)
     touched = np.empty(n_internal, dtype=np.int32)
-    used = 0
+    used = np.int64(0)
     for i in range(start, stop):
-        n_touched = 0
+        n_touched = np.int64(0)
         for edge in range(graph_ptr[i], graph_ptr[i + 1]):
             j = graph_col[edge]
             weight = graph_val[edge]
@@ -167,7 +168,7 @@ def descend_leaf_rows(start, stop, gradient, ptr, col, val, step):
     counts = np.zeros(stop - start, dtype=np.int64)
     row = np.empty(n_internal, dtype=val.dtype)
     scratch = np.empty(n_internal, dtype=val.dtype)
-    used = 0
+    used = np.int64(0)
     for i in range(start, stop):
         leaf_gradient_row(i, *gradient, row)
         for k in range(n_internal):

@@ -208,7 +208,7 @@ def descend_rows(
     counts = np.zeros(stop - start, dtype=np.int64)
     if q is not None:
         new_p, new_q, mass = p.copy(), q.copy(), below.copy()
-    used = 0
+    used = np.int64(0)
     for i in range(start, stop):
         node = current[i]
         n_runs, total = gather_candidates(near_ptr, near_col, near_val, i, parent, work, near, order, runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel, pass_kernel
+from arbora._base.jit import inner, pass_kernel
 
 # Problems that `find_order_problem` can report, with the node at which they were seen.
 ORDER_OK, PARENT_OUT_OF_RANGE, PARENT_IS_LEAF, PARENT_TOO_EARLY, SECOND_ROOT, CHILDLESS = range(6)
@@ -169,7 +169,7 @@ def range_maximum(values, table, low, high):
     return best
 
 
-@kernel()
+@pass_kernel(steps=lambda *arguments: 2 * LCA_BLOCK * len(arguments[-1]))
 def find_lca(start, size, joined, table, left, right):
     """LCA of each pair of nodes (leaves or internal)."""
     found = np.empty(left.shape[0], dtype=np.int64)
