@@ -114,3 +114,12 @@ def test_wrong_numbers_of_clusters_are_named(options, error, message):
     tree = random_tree(6, np.random.default_rng(1))
     with pytest.raises(error, match=message):
         ab.match(tree, tree, **options)
+
+
+def test_with_a_least_size_dust_is_no_cluster_and_numbers_are_those_of_the_estimator():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(60, 3)) + 20 * np.eye(3)[k] for k in range(3)] + [[[500.0, 500, 500]]])
+    model = ab.TreeClustering(3, metric="euclidean", random_state=0).fit(X)
+    found = ab.match(model.tree_, model.tree_, 3, min_size="auto")
+    assert found.overlap.sum(axis=1).tolist() == np.bincount(model.labels_).tolist()
+    assert found.overlap.sum(axis=1).min() >= 60

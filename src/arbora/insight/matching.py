@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,7 +71,14 @@ class Match:
         return "\n".join(lines)
 
 
-def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None = None) -> Match:
+def match(
+    old: Tree,
+    new: Tree,
+    n_clusters: int,
+    *,
+    n_clusters_new: int | None = None,
+    min_size: int | Literal["auto"] | None = None,
+) -> Match:
     """Match the clusters of two trees over the leaves they share.
 
     Leaves are matched by name or, if neither tree has names, by number.
@@ -82,6 +90,9 @@ def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None =
         Clusters that both are cut into.
     n_clusters_new : int, optional
         Another number for the new tree.
+    min_size : int or "auto", optional
+        Fewest leaves of a cluster, as in `Tree.cut`; with "auto" both are cut as for `TreeClustering.labels_`, where
+        branches too small to be topics join what is near.
 
     Examples
     --------
@@ -97,7 +108,8 @@ def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None =
         32 * n_clusters * n_new, f"The overlaps of {n_clusters} x {n_new} clusters", "Ask for fewer clusters."
     )
     i, j = _common(old, new)
-    labels_old, labels_new = old.cut(n_clusters), new.cut(n_new)
+    labels_old, labels_new = (_clusters(tree, k, min_size) for tree, k in ((old, n_clusters), (new, n_new)))
+    n_clusters, n_new = int(labels_old.max()) + 1, int(labels_new.max()) + 1
     overlap = sp.coo_array(
         (np.ones(len(i), dtype=np.int64), (labels_old[i], labels_new[j])), shape=(n_clusters, n_new)
     ).toarray()
@@ -109,6 +121,12 @@ def match(old: Tree, new: Tree, n_clusters: int, *, n_clusters_new: int | None =
     real = jaccard[rows, columns] > 0
     new_of_old[rows[real]], value[rows[real]] = columns[real], jaccard[rows[real], columns[real]]
     return Match(overlap, new_of_old, value, len(i), old.n_leaves - len(i), new.n_leaves - len(i))
+
+
+def _clusters(tree: Tree, n_clusters: int, min_size: int | Literal["auto"] | None) -> Ints:
+    return (
+        tree.cut(n_clusters) if min_size is None else tree.cut(n_clusters, min_size=min_size, exact="nearest")
+    )
 
 
 def _common(old: Tree, new: Tree) -> tuple[Ints, Ints]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from arbora._base.memory import refuse_if_too_large
-from arbora._base.params import check_n_clusters, check_whole
-from arbora._base.types import Floats
+from arbora._base.params import check_whole
+from arbora._base.types import Floats, Ints
+from arbora.search.components import component_nodes
 from arbora.similarity import as_similarity
 from arbora.similarity.protocol import Similarity
 from arbora.tree import Tree
@@ -18,14 +20,14 @@ _BLOCK = 64
 
 
 class MergeSuggestion(NamedTuple):
-    """Two clusters of a cut that could be one.
+    """Two clusters that could be one.
 
     Attributes
     ----------
     labels : tuple of int
-        The clusters, numbered as in `Tree.cut`.
+        The two clusters.
     nodes : tuple of int
-        Their nodes; ``tree.merge(nodes)`` makes them one.
+        Their nodes, without small branches that joined from elsewhere; ``tree.merge(nodes)`` makes them one.
     times_chance : float
         Similarity between the two, in multiples of what chance would give clusters of their total similarity; the
         suggestions are in this order.
@@ -35,7 +37,7 @@ class MergeSuggestion(NamedTuple):
         What the cut says less about the similarity after the join, in nats: clusters are worth ``p ln(p / q)``, as in
         ``Tree.cut(by="information")``.
     are_siblings : bool
-        Whether the tree joins just these two next.
+        Whether no other cluster lies where the tree joins the two.
     reason : str
         All of this in words.
 
@@ -43,7 +45,7 @@ class MergeSuggestion(NamedTuple):
     --------
     >>> import arbora as ab
     >>> path = ab.similarity.graph(([0, 1], [1, 2]))
-    >>> ab.insight.merge_suggestions(ab.Tree.from_newick("(0,(1,2));"), path, 3)[0].labels
+    >>> ab.insight.merge_suggestions(ab.Tree.from_newick("(0,(1,2));"), path, [0, 1, 2])[0].labels
     (0, 1)
     """
 
@@ -57,9 +59,9 @@ class MergeSuggestion(NamedTuple):
 
 
 def merge_suggestions(
-    tree: Tree, similarity: Any, n_clusters: int, *, n_suggestions: int = 5
+    tree: Tree, similarity: Any, labels: ArrayLike, *, n_suggestions: int = 5
 ) -> list[MergeSuggestion]:
-    """Pairs of clusters of a cut that are most alike, with the reason.
+    """Pairs of clusters that are most alike, with the reason.
 
     Clusters are compared as heights compare joins: the similarity between two, over what chance would give clusters of
     their total similarity. So neither large nor small clusters come first, and a suggestion says where the tree would
@@ -71,8 +73,8 @@ def merge_suggestions(
     tree : Tree
     similarity : similarity, sparse adjacency or networkx graph
         What the tree was built on, without negative values.
-    n_clusters : int
-        Clusters of the cut.
+    labels : array-like of int, shape (n_leaves,)
+        The clusters, for instance ``tree.cut(20)`` or ``TreeClustering.labels_``; leaves labeled -1 belong to none.
     n_suggestions : int
         At most this many; pairs without any similarity are none.
 
@@ -88,7 +90,7 @@ def merge_suggestions(
     >>> bridges = [0, 1, 2, 5], [3, 4, 5, 6]  # three of them between the first two
     >>> graph = ab.similarity.graph(tuple(a + b for a, b in zip(three_triangles, bridges)))
     >>> tree = ab.Tree.from_newick("(((0,1,2),(3,4,5)),(6,7,8));")
-    >>> best = ab.insight.merge_suggestions(tree, graph, 3)[0]
+    >>> best = ab.insight.merge_suggestions(tree, graph, tree.cut(3))[0]
     >>> best.labels, best.are_siblings
     ((0, 1), True)
     >>> best.reason
@@ -104,33 +106,37 @@ def merge_suggestions(
             "similarity may be negative, and what chance would give is then not defined. "
             "Use similarity.knn(X), or similarity.cosine(X, affine=True)."
         )
-    check_n_clusters(n_clusters, tree.n_leaves)
+    given = np.asarray(labels)
+    if given.shape != (tree.n_leaves,) or given.dtype.kind not in "iu" or given.max() < 0:
+        raise ValueError(
+            f"labels must hold one whole number per leaf, {tree.n_leaves}, and at least one cluster. "
+            f"Got shape {given.shape}, dtype {given.dtype}."
+        )
     n_suggestions = check_whole(n_suggestions, "n_suggestions")
-    nodes, labels = tree.cut_nodes(n_clusters), tree.cut(n_clusters)
-    between = _between(similarity, labels, n_clusters)
+    n_clusters = int(given.max()) + 1
+    nodes = _nodes(tree, given, n_clusters)
+    between = _between(similarity, given, n_clusters)
     loss, ratio, share = _losses(between)
     i, j = np.triu_indices(n_clusters, k=1)
     i, j = i[between[i, j] > 0], j[between[i, j] > 0]
     best = np.argsort(-ratio[i, j], kind="stable")[:n_suggestions]
     return [
-        _suggestion(
-            tree, (int(a), int(b)), (int(nodes[a]), int(nodes[b])), loss[a, b], ratio[a, b], share[a, b]
-        )
+        _suggestion(tree, nodes, (int(a), int(b)), loss[a, b], ratio[a, b], share[a, b])
         for a, b in zip(i[best], j[best], strict=True)
     ]
 
 
-def _between(similarity: Similarity, labels: Any, n_clusters: int) -> Floats:
+def _between(similarity: Similarity, labels: Ints, n_clusters: int) -> Floats:
     """Similarity between every two clusters; on the diagonal that inside a cluster, both ways and with self-loops."""
     refuse_if_too_large(
         64 * n_clusters * n_clusters, f"A table of {n_clusters:,} x {n_clusters:,} clusters", "Ask for fewer."
     )
-    table = np.zeros((n_clusters, n_clusters))
+    table, known = np.zeros((n_clusters, n_clusters)), labels >= 0
     for first in range(0, n_clusters, _BLOCK):
         block = np.arange(first, min(first + _BLOCK, n_clusters))
         sums = similarity.multiply((labels[:, None] == block).astype(np.float64))
         for column, cluster in enumerate(block):
-            table[:, cluster] = np.bincount(labels, sums[:, column], minlength=n_clusters)
+            table[:, cluster] = np.bincount(labels[known], sums[known, column], minlength=n_clusters)
     return table
 
 
@@ -157,12 +163,30 @@ def _information(p: Floats, q: Floats) -> Floats:
     return np.asarray(p * np.log(quotient))
 
 
+def _nodes(tree: Tree, labels: Ints, n_clusters: int) -> Ints:
+    """The node of each cluster: of the highest that hold nothing else the largest; -1 for a number without members."""
+    pure = component_nodes(tree, np.where(labels >= 0, labels, n_clusters))
+    owner = labels[tree.leaf_order[tree.leaf_start[pure]]]
+    nodes = np.full(n_clusters, -1, dtype=np.int64)
+    # the last one written is the largest
+    for node, label in sorted(
+        zip(pure.tolist(), owner.tolist(), strict=True), key=lambda pair: tree.sizes[pair[0]]
+    ):
+        if label >= 0:
+            nodes[label] = node
+    return nodes
+
+
 def _suggestion(
-    tree: Tree, labels: tuple[int, int], nodes: tuple[int, int], loss: float, ratio: float, share: float
+    tree: Tree, nodes: Ints, labels: tuple[int, int], loss: float, ratio: float, share: float
 ) -> MergeSuggestion:
-    above = tree.parent[list(nodes)]
-    are_siblings = bool(above[0] == above[1] and tree.n_children[above[0] - tree.n_leaves] == 2)
-    inside = f", {share:.0%} of what they are inside" if np.isfinite(share) else ""
+    a, b = int(nodes[labels[0]]), int(nodes[labels[1]])
+    start = tree.leaf_start
+    known = nodes[nodes >= 0]
+    above = tree.lca(int(tree.leaf_order[start[a]]), int(tree.leaf_order[start[b]]))
+    inside = (start[known] >= start[above]) & (start[known] < start[above] + tree.sizes[above])
+    are_siblings = int(inside.sum()) == 2
+    beside = f", {share:.0%} of what they are inside" if np.isfinite(share) else ""
     place = "siblings in the tree" if are_siblings else "in different places of the tree"
-    reason = f"{ratio:.2g} times as alike as chance{inside}; {place}"
-    return MergeSuggestion(labels, nodes, float(ratio), float(share), float(loss), are_siblings, reason)
+    reason = f"{ratio:.2g} times as alike as chance{beside}; {place}"
+    return MergeSuggestion(labels, (a, b), float(ratio), float(share), float(loss), are_siblings, reason)

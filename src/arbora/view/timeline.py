@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arbora._base.optional import require
 from arbora._base.params import check_switch, check_whole
 from arbora._base.types import Floats
 from arbora.insight.times import OverTime
@@ -72,7 +73,7 @@ def plot_over_time(
     plt = pyplot()
     with plt.rc_context(STYLE):
         if ax is None:
-            ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")[1]
+            ax = plt.subplots(figsize=(8.0, 3.2), layout="constrained")[1]
         _draw(ax, found, bands, colors, names)
         ax.set_ylabel(f"share of the {found.every}" if shares else f"leaves per {found.every}")
         if title is not None:
@@ -96,6 +97,10 @@ def _draw(
     ax.legend(handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlim(starts[0], starts[-1] + one)
+    dates = require("matplotlib.dates", "Drawing pictures")
+    locator = dates.AutoDateLocator(minticks=3, maxticks=8)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
 
 _DAY = 86_400
