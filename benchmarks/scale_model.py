@@ -47,13 +47,13 @@ class Constants:
 
 # Measured with --measure 200000; see docs/scale.rst for machine and command.
 MEASURED = Constants(
-    check=1.3e-6,
-    neighbors=2.4e-5,
-    parts=7.5e-6,
-    search=1.13e-4,
-    top_per_piece=1.29e-4,
-    again_per_piece=1.17e-4,
-    finish_per_row=2.9e-6,
+    check=1.0e-6,
+    neighbors=2.19e-5,
+    parts=6.1e-6,
+    search=7.27e-5,
+    top_per_piece=1.02e-4,
+    again_per_piece=6.9e-5,
+    finish_per_row=3.06e-6,
 )
 
 
