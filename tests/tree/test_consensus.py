@@ -74,3 +74,19 @@ def test_samples_of_fph_and_replicates_of_l2h_have_a_consensus():
     l2h = ab.L2H(2, n_bootstraps=6, random_state=0).fit(logits)
     agreed = Tree.consensus(l2h.replicates_)
     assert agreed.n_leaves == 5 and agreed.support.min() > 0.5
+
+
+def test_the_command_line_joins_the_trees_of_several_files(tmp_path):
+    from cli.in_process import arbora
+
+    (tmp_path / "two.nwk").write_text("((a,b),(c,d));\n((b,a),(d,c));\n")
+    (tmp_path / "one.nex").write_text("#NEXUS\nBEGIN TREES;\nTREE t = (((a,b),c),d);\nEND;\n")
+    files = (tmp_path / "two.nwk", tmp_path / "one.nex")
+    done = arbora("consensus", *files)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode() == "((a,b)1.0,(c,d)0.6666666666666666)1.0;\n"
+    done = arbora("consensus", *files, "--min-share", 1, "--out", tmp_path / "all.npz")
+    assert done.returncode == 0 and b"3 trees over 4 leaves agree on 2 clades" in done.stdout
+    assert Tree.load(tmp_path / "all.npz").to_newick() == "((a,b),c,d);"
+    assert arbora("consensus", *files, "--min-share", 0.2).returncode == 2
+    assert arbora("info", tmp_path / "two.nwk").returncode == 3

@@ -235,6 +235,32 @@ def taxonomy(
     run_taxonomy(tree, clusters, min_size, by, out, reading, console)
 
 
+@command()
+def consensus(
+    trees: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TREES...",
+            help="Files of trees over the same leaves: Newick, Nexus and phyloXML may hold several each.",
+            show_default=False,
+        ),
+    ],
+    min_share: Annotated[
+        float,
+        typer.Option(
+            "--min-share", help="Keep clades in more than this share of the trees; 1: in all of them."
+        ),
+    ] = 0.5,
+    out: o.OutFile = None,
+    *,
+    console: Console,
+) -> None:
+    """The clades that most of several trees have, with the share of trees that have each."""
+    from arbora.cli.consensus import run_consensus
+
+    run_consensus(trees, min_share, out, console)
+
+
 @command(o.reading)
 def info(
     source: Annotated[

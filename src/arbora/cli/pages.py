@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from arbora.cli._console import Console
 from arbora.cli.writing import writing
@@ -60,7 +61,13 @@ def page_content(tree: Tree, data: Dataset | None, console: Console) -> dict[str
     if data.points is not None:
         content["points"] = data.points
     if data.kind == "vectors" and not sp.issparse(data.values) and data.values.shape[1] <= _MOST_FEATURES:
-        content["features"] = np.asarray(data.values, dtype=np.float64)
+        features = np.asarray(data.values, dtype=np.float64)
+        if not np.isfinite(features).all():
+            # exemplars and the scatter need every number; columns and names are shown all the same
+            return content
+        content["features"] = features
+        if data.points is None:
+            content["points"] = _scatter(features)
         if data.feature_names is not None and len(data.feature_names) == data.values.shape[1]:
             content["feature_names"] = list(data.feature_names)
     return content
@@ -79,6 +86,17 @@ def _gene_columns(tree: Tree, data: Dataset, console: Console) -> dict[str, Any]
     taken = {*data.metadata, data.label_name}
     columns = data.genes.columns(found)
     return {f"{gene} (gene)" if gene in taken else gene: values for gene, values in columns.items()}
+
+
+def _scatter(features: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The principal plane of columns on the scale that suits them; None where they need no scale or have no plane."""
+    from arbora.similarity.scaling import choose, fit_scaling
+    from arbora.view.content import principal_plane
+
+    if features.shape[1] < 2 or len(features) < 3:
+        return None
+    scaling = fit_scaling(choose(features).scale, features)
+    return None if scaling is None else principal_plane(np.asarray(scaling.apply(features), dtype=np.float64))
 
 
 def write_page(tree: Tree, path: Path, console: Console, **content: Any) -> None:

@@ -66,7 +66,8 @@ def run_show(task: ShowTask, reading: Reading, console: Console) -> None:
         )
     except OSError as error:
         raise Unusable(
-            f"Port {task.port} cannot be used: {error.strerror or error}. Choose another, or 0."
+            f"Port {task.port} on 127.0.0.1 cannot be used, probably because something else has it. "
+            "Choose another, or 0 for any free one."
         ) from error
     console.say(f"{viewer.url}\nPress Ctrl-C to stop.")
     console.result({"url": viewer.url})

@@ -59,7 +59,10 @@ def read_tree_text(contents: Contents, format: str) -> Tree:
     else:
         found = [Tree.from_json(decoded(contents.raw, contents.name))]
     if len(found) != 1:
-        raise FormatError(f"{contents.name} holds {len(found)} trees, where one is expected.")
+        raise FormatError(
+            f"{contents.name} holds {len(found)} trees, where one is expected. In Python, Tree.load_all reads them; "
+            "arbora consensus joins them."
+        )
     return found[0]
 
 
