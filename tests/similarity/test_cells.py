@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,7 +7,9 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from arbora.similarity._cells import kmeans_centers, nearest_centers
+import arbora as ab
+from arbora.similarity import _neighbors
+from arbora.similarity._cells import in_threads, kmeans_centers, nearest_centers
 
 
 def rows_of(n=3000, n_features=8, seed=0):
@@ -47,3 +51,30 @@ def test_cells_that_become_empty_start_again_at_a_row():
     centers = kmeans_centers(X, 30, seed=0, n_threads=1)
     assert np.isfinite(centers).all() and centers.dtype == np.float32
     assert inertia(X, centers) < inertia(X, X[:1])
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_work_that_has_not_begun_is_left_out_after_ctrl_c(n_threads):
+    done = []
+
+    def interrupt(share):
+        raise KeyboardInterrupt
+
+    def work(item):
+        time.sleep(0.001)
+        done.append(item)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(work, range(10_000), n_threads, interrupt)
+    assert len(done) < 1_000
+
+
+@pytest.mark.parametrize("n_values", [1, 3_000])
+def test_pieces_in_which_neighbors_improve_change_nothing(n_values, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2_000, 8))
+    monkeypatch.setattr(_neighbors, "EXACT_UP_TO", 100)
+    whole = ab.similarity.knn(X, 5, random_state=0, n_jobs=1).csr
+    monkeypatch.setattr(_neighbors, "_VALUES_IMPROVED", n_values)
+    monkeypatch.setattr(_neighbors, "_MOST_PIECES", 100)
+    pieces = ab.similarity.knn(X, 5, random_state=0, n_jobs=2).csr
+    assert (whole != pieces).nnz == 0

@@ -74,5 +74,10 @@ def in_threads(
     """Do independent work in threads; each thread's matrix products stay in that thread."""
     with limited_libraries(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
         finished = map(work, items) if n_threads == 1 else pool.map(work, items)
-        for k, _ in enumerate(finished):
-            report((k + 1) / len(items))
+        try:
+            for k, _ in enumerate(finished):
+                report((k + 1) / len(items))
+        except BaseException:
+            # what has not begun is not waited for
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

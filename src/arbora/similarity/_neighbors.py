@@ -37,6 +37,8 @@ _CELLS_PER_ROOT = 2
 _LARGEST_CELL = 4
 # brought to one scale at once
 _ROWS_SHIFTED = 16_384
+# of whom neighbors of neighbors are tried at once: about a quarter of a second
+_VALUES_IMPROVED, _MOST_PIECES = 1 << 19, 256
 # in units of the extent of the points
 _FARTHEST = 1e12
 _FARTHEST_EXPONENT = 60
@@ -296,12 +298,15 @@ class NeighborIndex:
         return who
 
     def _improved(self, who: NDArray[np.int32], n_passes: int, n_threads: int) -> NDArray[np.int32]:
-        bounds = np.linspace(0, len(who), n_threads + 1).astype(np.int64)
+        # pieces after which Ctrl-C is noticed; each begins with a pass over a mark per row, so they are not too many
+        step = max(1, _VALUES_IMPROVED // self.rows.shape[1], len(who) // _MOST_PIECES)
+        step = min(step, -(-len(who) // n_threads))
+        firsts = range(0, len(who), step)
         for _ in range(n_passes):
             both = kernels.add_reverse_neighbors(who)
             improved = np.empty_like(who)
             improve = partial(kernels.try_neighbors_of_neighbors, self.rows, who, both)
-            in_threads(lambda p: improve(bounds[p], bounds[p + 1], improved), range(n_threads), n_threads)  # noqa: B023
+            in_threads(lambda first: improve(first, min(first + step, len(who)), improved), firsts, n_threads)  # noqa: B023
             who = improved
         return who
 
