@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy.special import softmax
 
-from arbora.logits import _kernels as kernels
+from arbora.logits import _row_kernels as kernels
 from arbora.logits import _stream_kernels as stream
 from arbora.logits._affinity import class_affinity
 from arbora.logits._protocol import Reading

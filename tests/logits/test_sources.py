@@ -7,7 +7,7 @@ import pytest
 from logits.l2h_by_definition import clustered_logits
 
 import arbora as ab
-from arbora.logits import EstimateWarning, _kernels
+from arbora.logits import EstimateWarning, _row_kernels
 from arbora.logits._numbers import kernel_array
 
 LOGITS = clustered_logits(3000, 40, 0, np.float32)
@@ -224,8 +224,8 @@ def test_complex_numbers_are_refused():
 
 
 def test_codes_of_storage():
-    assert kernel_array(np.ones((1, 1), np.float16))[1] == _kernels.HALF
-    assert kernel_array(np.ones((1, 1), np.float32))[1] == _kernels.PLAIN
+    assert kernel_array(np.ones((1, 1), np.float16))[1] == _row_kernels.HALF
+    assert kernel_array(np.ones((1, 1), np.float32))[1] == _row_kernels.PLAIN
 
 
 # ---- batches that do not fit -----------------------------------------------------------------------------

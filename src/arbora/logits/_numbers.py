@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.logits import _kernels as kernels
+from arbora.logits import _row_kernels as kernels
 
 
 def kernel_array(array: Any) -> tuple[NDArray[Any], int]:

@@ -15,6 +15,7 @@ from arbora._base.progress import ProgressCallback, Stage, silent
 from arbora._base.threads import share_out
 from arbora._base.types import Floats, Ints
 from arbora.logits import _kernels as kernels
+from arbora.logits import _row_kernels as row_kernels
 from arbora.logits import _stream_kernels as stream_kernels
 from arbora.logits._numbers import kernel_array
 from arbora.logits._protocol import Assignment, ClassTotals, Merges, PointQueries, Reading
@@ -24,11 +25,12 @@ _NUMBERS_WORTH_A_THREAD = 200_000
 _NUMBERS_PER_REPORT = 1 << 26
 
 _PROBLEMS = {
-    kernels.NOT_FINITE: "Input X contains NaN or infinity (first in row {row}). L2H needs finite logits: replace "
+    row_kernels.NOT_FINITE: "Input X contains NaN or infinity (first in row {row}). L2H needs finite logits: replace "
     "-inf by a large negative number, or pass probabilities with from_probabilities=True.",
-    kernels.NEGATIVE: "Input X contains negative values (first in row {row}), but from_probabilities=True was given. "
-    "Pass probabilities, or logits with from_probabilities=False.",
-    kernels.ALL_ZERO: "Row {row} of X has no positive probability. With from_probabilities=True every row needs one.",
+    row_kernels.NEGATIVE: "Input X contains negative values (first in row {row}), but from_probabilities=True was "
+    "given. Pass probabilities, or logits with from_probabilities=False.",
+    row_kernels.ALL_ZERO: "Row {row} of X has no positive probability. With from_probabilities=True every row "
+    "needs one.",
 }
 
 
@@ -63,7 +65,7 @@ class ArrayRows(PointQueries):
     def __init__(self, array: Any, reading: Reading | None = None) -> None:
         reading = Reading() if reading is None else reading
         self.array, self.code = kernel_array(array)
-        self.mode = kernels.PROBABILITIES if reading.from_probabilities else kernels.LOGITS
+        self.mode = row_kernels.PROBABILITIES if reading.from_probabilities else row_kernels.LOGITS
         self.work_dtype = np.dtype(np.float64 if self.array.dtype == np.float64 else np.float32)
         self.sharpness = self.work_dtype.type(1.0 / reading.temperature)
         self.n_threads = reading.n_threads
@@ -127,7 +129,7 @@ class ArrayRows(PointQueries):
                 *self.stored, start, stop, *self.buffers(), assigned, confidence, second, second_confidence
             )
             magnitudes.append(magnitude)
-            if problem != kernels.OK:
+            if problem != row_kernels.OK:
                 problems.append((row, problem))
 
         block = max(1, _NUMBERS_PER_REPORT // self.n_classes)
@@ -139,14 +141,14 @@ class ArrayRows(PointQueries):
                     raise ValueError(_PROBLEMS[problem].format(row=first_row + row))
                 stage.update(stop)
         largest = max(magnitudes)
-        if self.mode == kernels.PROBABILITIES:
-            largest = kernels.LARGEST_LOGARITHM * float(self.sharpness)
+        if self.mode == row_kernels.PROBABILITIES:
+            largest = row_kernels.LARGEST_LOGARITHM * float(self.sharpness)
         return Assignment(self.n_classes, assigned, confidence, second, second_confidence, largest)
 
     def reassign(self, points: Ints, classes: Ints) -> tuple[NDArray[np.int32], Floats]:
         """As `PointQueries.reassign`; the points may be any."""
         penalty = np.zeros(self.n_classes, self.work_dtype)
-        penalty[classes] = kernels.EXCLUDED
+        penalty[classes] = row_kernels.EXCLUDED
         reassigned, probability = np.empty(len(points), np.int32), np.empty(len(points))
 
         def job(start: int, stop: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from arbora._base.jit import kernel
-from arbora.logits._kernels import EXCLUDED, PROBABILITIES, exp_row, largest, load_row, sharpen, total
+from arbora.logits._row_kernels import EXCLUDED, PROBABILITIES, exp_row, largest, load_row, sharpen, total
 
 
 @kernel(nogil=True)
