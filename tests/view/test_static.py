@@ -347,3 +347,13 @@ def test_color_bars_cover_neither_the_legend_nor_each_other(iris, orientation, n
     for k, box in enumerate(boxes):
         for other in boxes[k + 1 :]:
             assert not box.overlaps(other)
+
+
+def test_the_legend_of_a_heat_map_lies_inside_the_figure(iris):
+    tree, _ = iris
+    kinds = np.array(["CD8+/CD45RA+ Naive Cytotoxic", "Dendritic"])[np.arange(tree.n_leaves) % 2]
+    figure = clustermap(np.random.default_rng(0).random((tree.n_leaves, 6)), tree, row_colors=kinds)
+    figure.draw_without_rendering()
+    legend = next(ax.get_legend() for ax in figure.axes if ax.get_legend() is not None)
+    box = legend.get_window_extent()
+    assert box.x1 <= figure.bbox.x1 and box.x0 >= figure.axes[0].get_window_extent().x1

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LETTERS = 30
+# As legends shorten their entries.
+_MOST_LETTERS_IN_LEGEND = 40
 # Inches: a line of the smallest type.
 _SMALL_LINE = 0.07
 # Share of the figure's width and height that the trees leave to heat map, names and legends.
@@ -181,7 +183,11 @@ def _size(
 
 
 def _legend_inches(strips: list[Column | None]) -> float:
-    return 1.3 if any(strip is not None for strip in strips) else 0.0
+    """Room for the legend beside the heat map, by its longest entry."""
+    shown = [strip for strip in strips if strip is not None]
+    texts = [text for strip in shown for text in (strip.name, *strip.categories)]
+    longest = max((min(len(text), _MOST_LETTERS_IN_LEGEND) for text in texts), default=0)
+    return max(1.3, 0.45 + 0.062 * longest) if shown else 0.0
 
 
 def _inches(names: list[str] | None) -> float:
@@ -243,7 +249,7 @@ def _explain_strips(heat: Axes, strips: list[Column], box: Box, figure: Figure) 
     """Legends of the strips in the margin beyond the row names."""
     if not strips:
         return
-    edge = (1 - box[0]) / box[2] - 1.2 / figure.get_figwidth() / box[2]
+    edge = (1 - box[0]) / box[2] - (_legend_inches([*strips]) - 0.1) / figure.get_figwidth() / box[2]
     handles = [handle for one in strips if not one.is_scale for handle in entries(one, title=True)]
     if handles:
         legend_beside(heat, handles)
