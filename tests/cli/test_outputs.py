@@ -85,7 +85,8 @@ def test_every_command_compares_vectors_as_cluster_does_in_python(wine, tmp_path
 
 
 def test_columns_that_rule_are_named_where_nothing_is_scaled_for_them(wine):
-    assert "'proline'" not in run("fit", wine, "--label-column", "target").err
+    scaled = run("fit", wine, "--label-column", "target").err
+    assert "warning" not in scaled and "column 'proline' holds 99.8% of the variance; scaled" in scaled
     for unscaled in (("--scale", "none"), ("-m", "ward"), ("--metric", "cosine", "--scale", "none")):
         assert "'proline' holds" in run("fit", wine, "--label-column", "target", *unscaled).err
     assert "--scale must be one of" in run("fit", wine, "--scale", "x", code=USAGE).err
@@ -508,3 +509,14 @@ def test_ctrl_c_ends_with_130_and_writes_nothing(tmp_path):
         assert b"Interrupted" in running.stderr.read()
     assert not (tmp_path / "t.npz").exists()
     assert not (tmp_path / "kept" / "fit.npz").exists()
+
+
+def test_a_column_that_would_decide_everything_is_named_even_where_scaling_answers_it(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {f"e{k}": rng.normal(size=60) for k in range(12)} | {"year": rng.integers(1900, 2000, 60)}
+    rows = zip(*columns.values(), strict=True)
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]))
+    said = run("fit", table, "--out", tmp_path / "t.npz").err
+    assert "column 'year' holds" in said and "--drop" in said
+    assert "'year' holds" not in run("fit", table, "--features", "e*", "--out", tmp_path / "t.npz").err

@@ -13,7 +13,7 @@ from arbora.cli._console import Console
 from arbora.cli._exit import Unwritable, WrongOption, as_options, check_option
 from arbora.cli._options import Reading, ReadingTree, Running
 from arbora.reading import Dataset, ReadOptions, read_data, read_tree
-from arbora.reading.checks import warnings_of
+from arbora.reading.checks import ruling_columns, warnings_of
 from arbora.similarity.scaling import SCALES
 from arbora.tree import Tree
 
@@ -91,6 +91,13 @@ class Run:
             for warning in warnings_of(self.data, scale):
                 if warning not in self.data.warnings:
                     self.console.note(f"warning: {self.data.source}: {warning}")
+            return
+        ruling = ruling_columns(self.data)
+        if ruling is not None:
+            self.console.note(
+                f"{self.data.source}: {ruling}; scaled, every column counts the same. --drop leaves columns out, "
+                "--features chooses them"
+            )
 
     def inner_folder(self, name: str) -> str | None:
         """Folder in which a method that can resume saves its own progress."""

@@ -33,8 +33,7 @@ def warnings_of(data: Dataset, scale: str) -> list[str]:
         return []
     values = np.asarray(data.values, dtype=np.float64)
     found = _missing(values, data) + _written_numbers(data) + _moments(values, data)
-    # the numbers of one vector share a scale by design
-    if data.feature_names is None and "vectors of" in data.roles.get("features", ""):
+    if _is_one_vector(data):
         return found
     found += _counting(values, data)
     if scale == "none":
@@ -74,6 +73,11 @@ def _moments(values: NDArray[Any], data: Dataset) -> list[str]:
         f"{_subject(data, columns)} {_verb(columns, 'look')} like dates in milliseconds since 1970, but "
         f"{_verb(columns, 'serve')} as features. drop= leaves columns out."
     ]
+
+
+def _is_one_vector(data: Dataset) -> bool:
+    """Whether the features are one column of vectors, whose numbers share a scale by design."""
+    return data.feature_names is None and "vectors of" in data.roles.get("features", "")
 
 
 def _names(data: Dataset, columns: NDArray[np.int64]) -> str:
@@ -124,10 +128,23 @@ def _counting(values: NDArray[Any], data: Dataset) -> list[str]:
 
 
 def _ruling(data: Dataset) -> list[str]:
-    """Columns whose spread, or whose size, decides every distance or angle."""
+    """The sentence about columns whose spread, or whose size, decides every distance or angle."""
+    facts = ruling_columns(data)
+    if facts is None:
+        return []
+    return [
+        f"{facts}, so that the others hardly count. scale='standard' or 'robust' gives all the same weight; "
+        "drop= leaves columns out."
+    ]
+
+
+def ruling_columns(data: Dataset) -> str | None:
+    """Which columns hold nearly all of the variance, or of the squared length; None where none do."""
+    if data.kind != "vectors" or sp.issparse(data.values) or _is_one_vector(data):
+        return None
     values = np.asarray(data.values, dtype=np.float64)
     if len(values) < 2 or values.shape[1] < 2:
-        return []
+        return None
     with np.errstate(invalid="ignore", over="ignore"):
         spread = np.nan_to_num(np.nanvar(values, axis=0), posinf=0.0)
         size = np.nan_to_num(np.nanmean(values**2, axis=0), posinf=0.0)
@@ -135,11 +152,8 @@ def _ruling(data: Dataset) -> list[str]:
         columns = _rulers(measure)
         if columns is not None:
             share = measure[columns].sum() / measure.sum()
-            return [
-                f"{_subject(data, columns)} {_verb(columns, 'hold')} {share:.1%} of the {what}, so that the others "
-                "hardly count. scale='standard' or 'robust' gives all the same weight; drop= leaves columns out."
-            ]
-    return []
+            return f"{_subject(data, columns)} {_verb(columns, 'hold')} {share:.1%} of the {what}"
+    return None
 
 
 def _rulers(measure: NDArray[np.float64]) -> NDArray[np.int64] | None:
