@@ -20,7 +20,7 @@ Start: TypeAlias = Literal["spectral", "random"] | Tree | ArrayLike
 # in the few eigenvectors computed; little noise would leave them mixed up for good.
 _SPECTRAL_NOISE = 0.5
 _TREE_NOISE = 0.01
-# most points of a similarity that computes each pair anew at every call
+# most points of a similarity that computes each pair at every call
 _PAIRS_MULTIPLIED_UP_TO = 2000
 
 
