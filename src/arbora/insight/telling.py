@@ -16,7 +16,7 @@ from arbora.tree import Tree
 
 # Rows that are summed at a time, so that a large matrix is never copied.
 _ROWS = 4096
-# Children of one node that are told from their siblings.
+# Children of one node that are compared with their siblings.
 _MOST_CHILDREN = 8
 
 

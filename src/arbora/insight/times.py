@@ -16,7 +16,7 @@ from arbora.reading.columns import column_of
 from arbora.tree.formats.frame import Library
 
 Every: TypeAlias = Literal["auto", "hour", "day", "week", "month", "quarter", "year"]
-# At most this many bins where nobody says how long one lasts, and at most so many in any case.
+# Most bins if the caller does not say how long one lasts, and most bins in any case.
 _MOST_BINS = 60
 _MOST_ASKED = 100_000
 

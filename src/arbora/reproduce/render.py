@@ -85,8 +85,8 @@ def cells(row: Row) -> list[str]:
 
 def text_table(table: Table, rows: Sequence[Row]) -> list[list[str]]:
     """Rows for a terminal; methods that were not run, and have no figure in the paper, are left out."""
-    told = [row for row in rows if row.records or any(figure.printed for figure in row.figures)]
-    return [cells(row) for row in told]
+    shown = [row for row in rows if row.records or any(figure.printed for figure in row.figures)]
+    return [cells(row) for row in shown]
 
 
 def rst_table(table: Table, found: Iterable[Record]) -> str:

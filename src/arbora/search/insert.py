@@ -22,7 +22,7 @@ from arbora.similarity.checks import check_points
 from arbora.tree import Tree
 
 # Subtrees tried around the new points, so that the work grows with them: a large tree was not searched until nothing
-# moves, and what moves around a new point sets off a search of all that was left. At least so many, at little cost.
+# moves, and what moves around a new point sets off a search of all that was left. At least this many, at little cost.
 _TRIES_PER_POINT = 100
 _LEAST_TRIES = 20_000
 
