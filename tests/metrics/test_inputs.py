@@ -1,8 +1,18 @@
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 from trees import chain
 
-from arbora.metrics.inputs import as_array, as_clusters, as_labels, as_leaf_of_point, check_same_length
+import arbora as ab
+from arbora.metrics.inputs import (
+    as_array,
+    as_clusters,
+    as_labels,
+    as_leaf_of_point,
+    by_name,
+    check_same_length,
+)
 
 
 def test_labels_become_numbers_in_sorted_order():
@@ -38,3 +48,25 @@ def test_a_nan_between_strings_stays_a_nan():
 def test_what_does_not_fit_is_refused_with_what_came(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_labels_whose_index_names_the_leaves_are_matched_by_name():
+    X, y = load_iris(return_X_y=True)
+    named = pd.Series(y, index=[f"flower {k}" for k in range(150)])
+    tree = ab.linkage(pd.DataFrame(X, index=named.index), "average")
+    read = ab.Tree.from_newick(tree.to_newick())
+    assert read.leaf_names != tree.leaf_names
+    purity = ab.metrics.dendrogram_purity(tree, y)
+    assert (
+        ab.metrics.dendrogram_purity(read, named) == ab.metrics.dendrogram_purity(read, named[::-1]) == purity
+    )
+    levels = ab.metrics.level_scores(read, named.to_frame("species"))
+    assert levels["species"]["nmi"] == ab.metrics.level_scores(tree, {"species": y})["species"]["nmi"]
+
+
+def test_an_index_that_is_not_the_names_of_the_leaves_means_nothing():
+    tree = ab.Tree.from_newick("((a,b),(c,d));")
+    y = pd.Series([0, 0, 1, 1], index=list("wxyz"))
+    assert by_name(tree, y, None) is None and by_name(tree, y.to_numpy(), None) is None
+    assert by_name(tree.replace(name=None), pd.Series([0, 0, 1, 1], index=list("abcd")), None) is None
+    assert ab.metrics.dendrogram_purity(tree, y) == 1.0

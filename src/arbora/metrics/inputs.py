@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arbora._base.arrays import is_missing
+from arbora._base.arrays import is_missing, row_names
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -101,6 +101,20 @@ def check_same_length(first: Any, second: Any, names: tuple[str, str]) -> None:
         raise ValueError(
             f"{names[0]} and {names[1]} must be equally long. Got {len(first)} and {len(second)}."
         )
+
+
+def by_name(tree: Tree, y: Any, leaf_of_point: ArrayLike | None) -> ArrayLike | None:
+    """Leaf of each label of a pandas object whose index names the leaves, in whatever order; else as given.
+
+    A tree that was read from text has its leaves in the order of the text: by position, labels would be others'.
+    """
+    names = row_names(y) if leaf_of_point is None and tree.name is not None else None
+    if names is None or len(names) != tree.n_leaves:
+        return leaf_of_point
+    leaf = {name: number for number, name in enumerate(tree.leaf_names)}
+    if len(leaf) < tree.n_leaves or set(names) != set(leaf):
+        return leaf_of_point
+    return np.array([leaf[name] for name in names], dtype=np.int64)
 
 
 def as_leaf_of_point(leaf_of_point: ArrayLike | None, tree: Tree, n_points: int) -> NDArray[np.int64]:

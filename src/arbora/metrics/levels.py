@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from arbora.metrics import agreement
-from arbora.metrics.inputs import as_array, as_labels, as_leaf_of_point
+from arbora.metrics.inputs import as_array, as_labels, as_leaf_of_point, by_name
 from arbora.metrics.table import LevelScores
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def level_scores(tree: Tree, y: Any, leaf_of_point: ArrayLike | None = None) -> 
     animal          3           3  1.000  1.000  1.000   1.000
     """
     rows: dict[str, dict[str, float]] = {}
+    leaf_of_point = by_name(tree, y, leaf_of_point)
     for name, labels in named_levels(y).items():
         codes, n_classes = as_labels(labels, f"y ({name})")
         leaves = as_leaf_of_point(leaf_of_point, tree, len(codes))

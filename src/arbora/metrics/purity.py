@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora.metrics import _kernels as kernels
-from arbora.metrics.inputs import Labels, as_labels, as_leaf_of_point
+from arbora.metrics.inputs import Labels, as_labels, as_leaf_of_point, by_name
 from arbora.tree.pass_kernels import sum_to_root
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def dendrogram_purity(tree: Tree, y: ArrayLike, leaf_of_point: ArrayLike | None 
     >>> ab.metrics.dendrogram_purity(tree, ["a", "b", "a", "b"])
     0.5
     """
-    items = _items(tree, as_labels(y), leaf_of_point)
+    items = _items(tree, as_labels(y), by_name(tree, y, leaf_of_point))
     if items.n_pairs == 0:
         return float("nan")
     points_below = np.zeros(tree.n_nodes, dtype=np.int64)
@@ -89,7 +89,7 @@ def least_hierarchical_distance(tree: Tree, y: ArrayLike, leaf_of_point: ArrayLi
     >>> ab.metrics.least_hierarchical_distance(tree, ["a", "a", "b", "a"], [0, 0, 1, 3])
     1.0
     """
-    items = _items(tree, as_labels(y), leaf_of_point)
+    items = _items(tree, as_labels(y), by_name(tree, y, leaf_of_point))
     in_one_leaf = int((items.points * (items.points - 1) // 2).sum())
     n_pairs = items.n_pairs - in_one_leaf
     if n_pairs == 0:
