@@ -181,7 +181,10 @@ def _data_for(name: str, of_vectors: bool, rng: Generator, note: Note) -> tuple[
         note(kind, X.shape)
         return X, len(X), bool(np.isfinite(X).all())
     W = inputs.weights(rng, int(one_of(rng, 1, 2, 5, 12)))
-    return inputs.GRAPHS[one_of(rng, "csr", "coo", "edges", "dia")](W), len(W), True
+    form = one_of(rng, "csr", "coo", "edges", "dia")
+    # edges say nothing of nodes beyond the last that has one
+    n = int(np.max(np.nonzero(W), initial=-1)) + 1 if form == "edges" else len(W)
+    return inputs.GRAPHS[form](W), n, True
 
 
 MODELS: dict[Callable[[Generator, Note], None], int] = {fitted: 4, chunks: 2, system: 4}

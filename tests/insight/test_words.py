@@ -193,3 +193,9 @@ def test_only_some_nodes_are_named(tree):
 def test_what_holds_no_texts_is_refused_by_name(texts, tree):
     with pytest.raises(TypeError, match="texts must hold one text per leaf"):
         tree.keywords(texts)
+
+
+@pytest.mark.parametrize("nodes", [3, 10**30, "ab", 2.5])
+def test_nodes_that_are_no_sequence_are_refused_by_name(nodes, tree):
+    with pytest.raises(TypeError, match="nodes must be a sequence"):
+        tree.keywords(["cat dog"] * tree.n_leaves, nodes=nodes)

@@ -97,3 +97,10 @@ def test_classes_that_get_no_probability_at_all_join_the_only_one_that_does(take
     tree = ab.L2H(merging=merging, n_bootstraps=0, random_state=0).fit(logits).tree_
     assert tree.n_leaves == 5
     assert tree.is_binary
+
+
+def test_logits_whose_sums_are_no_numbers_are_refused_in_words():
+    largest = np.finfo(float).max
+    logits = np.array([[largest, -largest, 0.0], [-largest, largest, 0.0], [0.0, 0.0, largest]])
+    with pytest.raises(ValueError, match="Input X contains logits as large as"):
+        ab.L2H(n_bootstraps=3, random_state=0).fit(logits)

@@ -237,6 +237,8 @@ def _largest(tree: Tree) -> Ints:
 
 def _with_families(tree: Tree, nodes: Sequence[int]) -> Ints:
     """The nodes with their parents, whose sums give those of the siblings."""
+    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+        raise TypeError(f"nodes must be a sequence of nodes. Got {nodes!r:.100}.")
     chosen = np.array([tree.checked_node(node) for node in nodes], dtype=np.int64)
     above = tree.parent[chosen]
     return np.unique(np.concatenate([chosen, above[above >= 0]]))

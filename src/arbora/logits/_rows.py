@@ -34,6 +34,8 @@ _PROBLEMS = {
 }
 
 
+# Logits up to here can be summed over all points there may be.
+_LARGEST_SUMMED = 1e290
 # Levels in which the probabilities of classes without points are summed: they can be very small.
 _AFFINITY_LEVELS = 4
 
@@ -45,6 +47,11 @@ def affinity_rounders(n_points: int) -> Floats:
 
 def class_rounder(assignment: ClassTotals) -> float:
     """What makes the sums of centered logits over the points of a class exact."""
+    if assignment.largest > _LARGEST_SUMMED:
+        raise ValueError(
+            f"Input X contains logits as large as {assignment.largest:.3g}, whose sums over points are no numbers. "
+            "Divide X by its largest value."
+        )
     # a logit is at most as far from the mean as any two are apart
     return float(rounders(int(assignment.counts.max()), 2 * assignment.largest, n_levels=1)[0])
 
