@@ -223,5 +223,5 @@ def test_wrong_options_are_refused_in_words(options, words):
 
 
 def test_distances_beyond_the_range_of_numbers_are_refused_in_words():
-    with pytest.raises(ValueError, match="data must lie within 1e[+]150 of 0"):
+    with pytest.raises(ValueError, match=r"data must lie within 1e[+]150 of 0"):
         ufit([[1e200], [0.0]], max_epochs=1)

@@ -22,8 +22,8 @@ def seeded(seed=0):
 def trainer(points, **options):
     neighbors = training.nearest_by_cosine(points, 5, 1)
     defaults = {
-        "n_heads": 2, "hidden": 0, "beta": 0.6, "temperature": 0.1, "learning_rate": 0.05, "batch_size": 16, "max_steps": 50,
-
+        "n_heads": 2, "hidden": 0, "beta": 0.6, "temperature": 0.1, "learning_rate": 0.05, "batch_size": 16,
+        "max_steps": 50,
         "generator": seeded(),
     }  # fmt: skip
     return training.Trainer(points, neighbors, 3, **{**defaults, **options})
