@@ -96,7 +96,9 @@ def cells_of(edges, n, n_buckets, **limits):
         )
 
 
-def test_cells_are_bounded_and_do_not_depend_on_buckets():
+def test_cells_are_bounded_and_do_not_depend_on_buckets(monkeypatch):
+    # several buckets in later rounds too
+    monkeypatch.setattr("arbora.scale.cells._LINKS_OF_A_BUCKET", 100)
     rng = np.random.default_rng(0)
     edges = random_edges(rng, 300, 1500)
     one, other = (cells_of(edges, 300, k, most=20.0, target=25) for k in (1, 6))

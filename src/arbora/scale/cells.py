@@ -24,6 +24,8 @@ from arbora.similarity.shards import Edges, bucket_of, mixed
 
 # A round that joins less of the clusters is helped by joining those with a neighbor in common.
 _FEW_JOINED = 0.1
+# Every bucket sends to every other in each round: as links become fewer, so do buckets.
+_LINKS_OF_A_BUCKET = 2_000_000
 # Rounds end where they join less than this share of the clusters.
 _HARDLY_ANY = 0.01
 
@@ -97,18 +99,25 @@ def find_cells(
         label = joined_clusters(choice, weight, most, target)
         n_before, weight = len(weight), _summed(label, weight)
         of_node = label[of_node]
-        links = _between(engine, delayed, links, label)
+        n_links = sum(engine.gather([delayed(_count)(one) for one in links]))
+        links = _between(engine, delayed, links, label, -(-n_links // _LINKS_OF_A_BUCKET))
         if len(weight) > (1 - _HARDLY_ANY) * n_before:
             break
     return Cells(of_node, weight, graph_of_links(engine.gather(links), len(weight)))
 
 
-def _between(engine: Engine, delayed: Callable[..., Any], links: Sequence[Any], label: Ints) -> list[Any]:
-    """Links between new clusters, in as many buckets as there were; all of a pair's in one of them."""
+def _between(
+    engine: Engine, delayed: Callable[..., Any], links: Sequence[Any], label: Ints, n_buckets: int
+) -> list[Any]:
+    """Links between new clusters, in no more buckets than needed; all of a pair's in one of them."""
     shared = delayed(label, traverse=False)
-    n_buckets = len(links)
+    n_buckets = max(1, min(n_buckets, len(links)))
     moved = [delayed(relabeled, nout=n_buckets)(one, shared, n_buckets) for one in links]
     return engine.persist([delayed(summed_links)([one[k] for one in moved]) for k in range(n_buckets)])
+
+
+def _count(links: Links) -> int:
+    return len(links.low)
 
 
 def links_of(edges: Edges, by: Floats) -> Links:

@@ -84,6 +84,19 @@ def refine_on_dask(
     """What `arbora.search.refine.improved` does, with the edges on a cluster.
 
     Parts are cut along the tree and searched; then pieces of all parts are searched across their borders.
+
+    Examples
+    --------
+    >>> import dask, dask.dataframe as dd, pandas as pd
+    >>> import arbora as ab
+    >>> from arbora.scale import Limits, refine_on_dask
+    >>> from arbora.search.refine import Effort, Task
+    >>> edges = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3], "weight": [5.0, 1.0, 5.0]})
+    >>> chain = ab.Tree.from_merges([(0, 2), (4, 1), (5, 3)])
+    >>> with dask.config.set(scheduler="threads"):
+    ...     graph = ab.similarity.graph(dd.from_pandas(edges, npartitions=2))
+    ...     refine_on_dask(chain, graph, Task(), Effort(), limits=Limits(part=3, smallest_piece=1)).cost_after
+    24.0
     """
     limits = limits or LIMITS
     _refuse(task.n_perturbations, effort.max_seconds)
@@ -117,7 +130,19 @@ def _as_refine(progress: ProgressCallback) -> ProgressCallback:
 
 
 def is_small(graph: ShardedGraph, limits: Limits | None = None) -> bool:
-    """Whether one machine holds the graph: so few nodes and edges that they make one part."""
+    """Whether one machine holds the graph: so few nodes and edges that they make one part.
+
+    Examples
+    --------
+    >>> import dask, dask.dataframe as dd, pandas as pd
+    >>> import arbora as ab
+    >>> from arbora.scale import Limits, is_small
+    >>> edges = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3], "weight": [5.0, 1.0, 5.0]})
+    >>> with dask.config.set(scheduler="threads"):
+    ...     graph = ab.similarity.graph(dd.from_pandas(edges, npartitions=2))
+    ...     is_small(graph), is_small(graph, Limits(part=3))
+    (True, False)
+    """
     limits = limits or LIMITS
     return graph.n_points <= limits.part and graph.n_pieces <= limits.edges
 

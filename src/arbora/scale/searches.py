@@ -259,7 +259,9 @@ class FinalPart(NamedTuple):
         return PartTree(self.parent, self.cross, self.nodes, self.label)
 
 
-def search_new_part(given: NewPart, largest_piece: PieceSizes, n_rows: int, sweeps: int | None = None) -> FinalPart:
+def search_new_part(
+    given: NewPart, largest_piece: PieceSizes, n_rows: int, sweeps: int | None = None
+) -> FinalPart:
     """Search each subtree of a new part; `n_rows` are those of all parts, sweeps by default what `cluster` makes."""
     graph = given.graph
     tree = Tree(given.parent, len(graph.ids))
