@@ -98,7 +98,7 @@ def purities(tree, labels):
 
 
 @contextmanager
-def cluster_of(n_workers, memory="auto"):
+def cluster_of(n_workers, memory="auto", *, warm=True):
     with (
         LocalCluster(
             n_workers=n_workers,
@@ -110,7 +110,8 @@ def cluster_of(n_workers, memory="auto"):
         ) as cluster,
         Client(cluster) as client,
     ):
-        warm_up()
+        if warm:
+            warm_up()
         yield client
 
 
@@ -332,29 +333,29 @@ def run_l2h(sizes):
 def run_kills(sizes):
     """Each run loses one of its workers at a random moment, and builds the tree of a run that loses none."""
     moments = random.Random(0)
-    with cluster_of(sizes.workers[-1]) as client:
-        with Watched(client) as calm:
-            expected = on_dask(lazy_mixture(sizes.rows), sizes.part).tree
-        yield {"rows": sizes.rows, "workers": sizes.workers[-1], "killed after s": None, **calm.row()}
-        for _ in range(10):
-            client.wait_for_workers(2, timeout=600)
-            moment = moments.uniform(0, calm.wall)
-            pid = moments.choice([n.pid for n in client.cluster.workers.values() if n.pid is not None])
+    n_workers = sizes.workers[-1]
+    with cluster_of(n_workers) as client, Watched(client) as calm:
+        expected = on_dask(lazy_mixture(sizes.rows), sizes.part).tree
+    yield {"rows": sizes.rows, "workers": n_workers, "killed after s": None, **calm.row()}
+    for _ in range(10):
+        moment = moments.uniform(0, calm.wall)
+        # a new cluster each time: on a busy machine Dask's nannies may give up restarting a process
+        with cluster_of(n_workers, warm=False) as client:
+            pid = moments.choice([n.pid for n in client.cluster.workers.values()])
             killer = threading.Timer(moment, kill, (pid,))
             killer.start()
             began = time.perf_counter()
             tree = on_dask(lazy_mixture(sizes.rows), sizes.part).tree
             spent = time.perf_counter() - began
             killer.join()
-            yield {
-                "killed after s": round(moment, 1),
-                "wall s": round(spent, 1),
-                "died before the end": spent > moment,
-                "same tree": bool(
-                    np.array_equal(tree.parent, expected.parent)
-                    and np.array_equal(tree.height, expected.height)
-                ),
-            }
+        yield {
+            "killed after s": round(moment, 1),
+            "wall s": round(spent, 1),
+            "died before the end": spent > moment,
+            "same tree": bool(
+                np.array_equal(tree.parent, expected.parent) and np.array_equal(tree.height, expected.height)
+            ),
+        }
 
 
 def kill(pid):
