@@ -9,7 +9,7 @@ from kernels import opened
 from trees import chain, insert_above, random_tree, trees
 
 import arbora as ab
-from arbora.search import _feature_kernels, _gather_kernels, _graph_kernels, _near_kernels
+from arbora.search import _bound_kernels, _feature_kernels, _gather_kernels, _graph_kernels, _near_kernels
 from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree
 from arbora.search.engines import FeatureEngine, GraphEngine
 from arbora.search.moves import Moves
@@ -144,10 +144,10 @@ def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
     state = make_state(
         tree, FeatureEngine(similarity).restrict(np.arange(n)).similarity.cross(tree), np.ones(n), 0
     )
-    features = _feature_kernels.make_features(
+    features = _bound_kernels.make_features(
         similarity.features[:n], np.ones(n), tree.parent, len(state.nodes)
     )
-    _feature_kernels.fill_bounds(state, features, n, tree.n_nodes)
+    _bound_kernels.fill_bounds(state, features, n, tree.n_nodes)
     work = _gather_kernels.make_work(len(state.nodes), len(state.nodes))
     target = np.empty(1, dtype=np.int64)
     stack = _feature_kernels.make_stack(len(state.nodes))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.types import Floats
 from arbora.errors import TooLargeError
+from arbora.search import _bound_kernels as bound_kernels
 from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
@@ -293,10 +294,10 @@ class FeatureEngine:
         moves = moves or Moves()
         state = self.state(tree, moves.n_internal)
         n_nodes = len(state.nodes)
-        features = feature_kernels.make_features(
+        features = bound_kernels.make_features(
             self.similarity.features, self.leaf_size, tree.parent, n_nodes
         )._replace(price=moves.price)
-        feature_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
+        bound_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:
@@ -317,17 +318,17 @@ class FeatureEngine:
         sums[:n] = self.similarity.features
         inner = np.arange(tree.n_internal)
         below = np.vstack([sums[old], np.zeros((tree.n_internal, sums.shape[1]))])
-        feature_kernels.fill_sums(below, tree.parent)
+        bound_kernels.fill_sums(below, tree.parent)
         sums[n + inner] = below[tree.n_leaves :]
-        extent = feature_kernels.extent_of(self.similarity.features)
-        features = feature_kernels.Features(
+        extent = bound_kernels.extent_of(self.similarity.features)
+        features = bound_kernels.Features(
             sums,
             np.zeros(n_nodes),
             np.zeros(n_nodes),
             extent.if_even(bool((self.leaf_size == 1).all())),
-            feature_kernels.steepness_of(extent.largest, float(self.leaf_size.min())),
+            bound_kernels.steepness_of(extent.largest, float(self.leaf_size.min())),
         )
-        feature_kernels.fill_bounds(state, features, n, n + tree.n_internal)
+        bound_kernels.fill_bounds(state, features, n, n + tree.n_internal)
         work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
         root = np.array([find_root(state, int(old[0]))])
         feature_kernels.insert_rows(state, features, work, stack, root, new, np.zeros(n, dtype=bool))

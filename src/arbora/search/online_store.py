@@ -14,6 +14,7 @@ import numpy as np
 
 from arbora._base.types import Bools, Floats, Ints
 from arbora.errors import FormatError
+from arbora.search import _bound_kernels as bound_kernels
 from arbora.search import _feature_kernels as kernels
 from arbora.search._gather_kernels import Work, make_work
 from arbora.search._state import NO_NODE, State, empty_nodes, enlarged
@@ -53,7 +54,7 @@ class Store:
     names: dict[int, str] = field(default_factory=dict)
     next_number: int = 0
     n_used: int = 0
-    extent: kernels.Extent = kernels.NO_EXTENT
+    extent: bound_kernels.Extent = bound_kernels.NO_EXTENT
     least_size: float = np.inf
     is_even: bool = True
     built: tuple[tuple[int, int], Tree] | None = None
@@ -120,7 +121,7 @@ class Store:
         if names is not None:
             self.names |= dict(zip(numbers.tolist(), names))
         self.next_number += len(rows)
-        before, self.extent = self.extent, self.extent.joined(kernels.extent_of(rows))
+        before, self.extent = self.extent, self.extent.joined(bound_kernels.extent_of(rows))
         self.least_size = min(self.least_size, float(sizes.min()))
         self.n_used += len(rows)
         if self.is_even and (sizes != 1).any():
@@ -137,7 +138,7 @@ class Store:
             inner = np.flatnonzero(self.used_nodes()[self.capacity :]) + self.capacity
         # parents have more leaves below them than their children
         children_first = np.argsort(self.state.nodes["size"][inner], kind="stable")
-        kernels.set_bounds(self.state, self.features, leaves, inner[children_first])
+        bound_kernels.set_bounds(self.state, self.features, leaves, inner[children_first])
 
     def insert(self, leaves: Ints) -> None:
         """Put reserved leaves into the tree, each at its best place."""
@@ -166,12 +167,14 @@ class Store:
         return int(n_moves)
 
     @property
-    def features(self) -> kernels.Features:
+    def features(self) -> bound_kernels.Features:
         """What the kernels read."""
-        steepness = kernels.steepness_of(self.extent.largest, self.least_size)
+        steepness = bound_kernels.steepness_of(self.extent.largest, self.least_size)
         # that of cosines never changes; where it grows, so do the bounds
-        extent = kernels.COSINES if np.isfinite(self.largest_cosine) else self.extent
-        return kernels.Features(self.sums, self.gap, self.reach, extent.if_even(self.is_even), steepness)
+        extent = bound_kernels.COSINES if np.isfinite(self.largest_cosine) else self.extent
+        return bound_kernels.Features(
+            self.sums, self.gap, self.reach, extent.if_even(self.is_even), steepness
+        )
 
     # ---- as a tree ---------------------------------------------------------------------------------------------
 
@@ -265,11 +268,11 @@ class Store:
         engine = FeatureEngine(FeatureSimilarity(rows, is_non_negative=True), sizes)
         self.state = enlarged(engine.state(tree), np.arange(n), capacity)
         below = np.vstack([rows, np.zeros((tree.n_internal, rows.shape[1]))])
-        kernels.fill_sums(below, tree.parent)
+        bound_kernels.fill_sums(below, tree.parent)
         self.sums[capacity : capacity + tree.n_internal] = below[n:]
         self.present[:n] = True
         self.root[0] = 0 if n == 1 else capacity + tree.n_internal - 1
-        kernels.fill_bounds(self.state, self.features, capacity, capacity + tree.n_internal)
+        bound_kernels.fill_bounds(self.state, self.features, capacity, capacity + tree.n_internal)
 
 
 def _floats(values: Any, n_dimensions: int) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from arbora._base.arrays import as_vectors
 from arbora._base.threads import count_threads, share_out
 from arbora._base.types import Bools, Floats, Ints
+from arbora.search import _bound_kernels as bound_kernels
 from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _graph_kernels as graph_kernels
 from arbora.search._gather_kernels import make_work
@@ -309,12 +310,12 @@ def _place_features(tree: Tree, old: Floats, new: Floats, n_threads: int) -> Int
     """Best edge for each new row, where similarities are products of features."""
     cross = FeatureSimilarity(old, is_non_negative=True).cross(tree)
     state = make_state(tree, cross, np.ones(tree.n_leaves), DASGUPTA)
-    features = feature_kernels.make_features(old, np.ones(tree.n_leaves), tree.parent, len(state.nodes))
+    features = bound_kernels.make_features(old, np.ones(tree.n_leaves), tree.parent, len(state.nodes))
     targets = np.empty(len(new), dtype=np.int64)
     # new rows may be longer
-    extent = features.extent.joined(feature_kernels.extent_of(new))
-    features = features._replace(extent=extent, steepness=feature_kernels.steepness_of(extent.largest, 1.0))
-    feature_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
+    extent = features.extent.joined(bound_kernels.extent_of(new))
+    features = features._replace(extent=extent, steepness=bound_kernels.steepness_of(extent.largest, 1.0))
+    bound_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
 
     def work_on(first: int, last: int) -> None:
         work = make_work(len(state.nodes), len(state.nodes))
