@@ -74,6 +74,16 @@ def test_constant_and_perfect_columns_give_finite_effects():
     assert np.isfinite(found.features[0].effect)
 
 
+def test_a_p_value_too_small_for_a_float_is_not_printed_as_zero():
+    apart, near = (
+        ab.insight.Feature("width", 9.0, 0.0, 1.0, 0.0, p_value, "width < 0.5: 2 of 2, and 0 of 2 others")
+        for p_value in (0.0, 0.012)
+    )
+    printed = str(ab.insight.Explanation(5, 2, 2, "siblings", [apart, near]))
+    assert "+9.00 sd, p < 1e-300; width" in printed
+    assert "+9.00 sd, p 0.012; width" in printed
+
+
 def test_wrong_shapes_and_the_root_are_refused(iris, tree):
     with pytest.raises(ValueError, match="one row per leaf"):
         ab.explain(tree, iris.data[:5])

@@ -82,8 +82,13 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"node {self.node}: {self.n_inside:,} members against {self.n_outside:,} ({self.against})"]
-        lines += [f"  {f.name}: {f.effect:+.2f} sd, p {f.p_value:.2g}; {f.rule}" for f in self.features]
+        lines += [f"  {f.name}: {f.effect:+.2f} sd, {_printed(f.p_value)}; {f.rule}" for f in self.features]
         return "\n".join(lines)
+
+
+def _printed(p_value: float) -> str:
+    """A p-value too small for a float is not zero, and is not printed as if it were."""
+    return f"p {p_value:.2g}" if p_value > 0 else "p < 1e-300"
 
 
 def explain(
