@@ -6,10 +6,12 @@ from view.browser import chromium, explorer, needs_browser, open_page, severe_me
 
 import arbora as ab
 from arbora.reading.links import is_link
+from arbora.view._pack import unpack
 from arbora.view.columns import read_column
 from arbora.view.content import Content
+from arbora.view.editing import editable
 from arbora.view.page import write_page
-from arbora.view.session import card_facts
+from arbora.view.session import card_facts, editing_session
 
 HOSTILE = [
     "javascript:alert(1)",
@@ -62,6 +64,42 @@ def test_a_leaf_says_what_it_is_most_similar_to():
     table = content.similar_table()
     assert [leaf for leaf in table[3] if leaf >= 0] == content.similar(3)
     assert Content(tree).similar_table() is None and Content(tree).similar(0) == []
+
+
+def similar_after_removing(tree, similarity, gone, leaf):
+    """Names of the leaves most similar to one, once another is removed from a page that edits."""
+    session = editing_session(editable(tree, {}, similarity))
+    session.answer("edit", {"action": "remove", "node": gone})
+    card = unpack(session.answer("card", {"node": leaf}))[0]
+    return [name for _, name in card["similar"]]
+
+
+def test_similar_leaves_follow_edits():
+    X = np.array([[0.0], [1.0], [1.1], [9.0], [9.1], [30.0]])
+    tree = tree_of(6).replace(name=[*"abcdef", *[""] * 5])
+    similarity = ab.similarity.knn(X, 3, "euclidean")
+    assert card_facts(editable(tree, {}, similarity).content, 3)[0]["similar"][0] == [4, "e"]
+    left = similarity.subset([0, 1, 2, 3, 5])
+    wanted = ["abcdf"[one.point] for one in ab.insight.similar(left, [3], 6)[0]]
+    assert wanted and similar_after_removing(tree, similarity, 4, 3) == wanted
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_page_that_edits_shows_similar_leaves_of_those_left(tmp_path):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    tree = tree_of(12).replace(name=[*"abcdefghijkl", *[""] * 11])
+    similarity = ab.similarity.knn(X, 8)
+    with chromium() as driver:
+        open_page(
+            driver, tree.to_html(tmp_path / "t.html", features=X, similarity=similarity, edit=True).as_uri()
+        )
+        explorer(driver, "await e.source.edit({action: 'remove', node: 4})")
+        found = explorer(driver, "(await e.source.card(2)).similar.map((one) => one[1])")
+        assert found == similar_after_removing(tree, similarity, 4, 2) and len(found) == 6
+        explorer(driver, "await e.source.edit({action: 'undo'})")
+        first = [name for _, name in card_facts(Content(tree, similarity=similarity), 2)[0]["similar"]]
+        assert explorer(driver, "(await e.source.card(2)).similar.map((one) => one[1])") == first
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """The notebook widget: the same page, with the selection shared with Python."""
 
+import zlib
+
 import numpy as np
 import pytest
 from trees import random_tree
 from view.large_trees import line_tree
 
+from arbora.similarity import knn
 from arbora.view._pack import unpack
+from arbora.view.content import Content
 
 anywidget = pytest.importorskip("anywidget")
 from arbora.view import widget  # noqa: E402
@@ -31,6 +35,15 @@ def test_a_large_tree_is_asked_for():
     assert unpack(buffers[0])[0]["nLeaves"] == 60_000
     shown._handle_custom_msg({"number": 8, "question": "secrets", "details": {}}, [])
     assert "error" in sent[1][0]
+
+
+def test_leaves_show_which_are_most_similar():
+    tree, X = random_tree(30, np.random.default_rng(0)), np.random.default_rng(1).normal(size=(30, 3))
+    similar = unpack(zlib.decompress(widget(tree, features=X)._data))[1]["similar"]
+    assert np.array_equal(similar, Content(tree, similarity=knn(X)).similar_table().ravel())
+    given = unpack(zlib.decompress(widget(tree, features=X, similarity=knn(X, 3))._data))[1]["similar"]
+    assert np.array_equal(given, Content(tree, similarity=knn(X, 3)).similar_table().ravel())
+    assert not np.array_equal(given, similar)
 
 
 def test_selected_must_be_a_node():

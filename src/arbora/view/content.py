@@ -363,6 +363,9 @@ def of_leaves(about: Mapping[str, Any], kept: Ints) -> dict[str, Any]:
     found = {key: _some(value, kept) if key in per_leaf else value for key, value in about.items()}
     if found.get("colors") is not None and not isinstance(found["colors"], str):
         found["colors"] = _some(found["colors"], kept)
+    similarity = found.get("similarity")
+    if similarity is not None and len(kept) < similarity.n_points:
+        found["similarity"] = similarity.subset(kept)
     return found
 
 

@@ -17,7 +17,7 @@ from arbora.similarity import Similarity
 from arbora.tree import Tree
 from arbora.view.columns import compact
 from arbora.view.content import Content
-from arbora.view.inputs import checked_similarity, similarity_or_neighbors
+from arbora.view.inputs import similarity_or_neighbors
 
 _NEWICK = (".nwk", ".newick", ".tree", ".tre")
 _MOST_STEPS = 200
@@ -237,14 +237,13 @@ def editable(tree: Tree, about: dict[str, Any], similarity: Similarity | None) -
     for argument in ("names", "texts", "feature_names"):
         if about.get(argument) is not None:
             about[argument] = list(about[argument])
+    similarity = similarity_or_neighbors(similarity, about.get("features"), tree.n_leaves)
+    about["similarity"] = similarity
     content = Content(tree, **about)
     if content.names is not None:
         inner = [""] * tree.n_internal if tree.name is None else list(tree.name[tree.n_leaves :])
         tree, about["names"] = tree.replace(name=[*content.names, *inner]), None
         content = Content(tree, **about)
-    similarity = similarity_or_neighbors(similarity, content.features, tree.n_leaves)
-    if similarity is not None:
-        checked_similarity(similarity, tree.n_leaves)
     return Editable(tree, about, content, similarity)
 
 

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from arbora._base.optional import require
 from arbora._base.params import check_whole
+from arbora.similarity import Similarity
 from arbora.tree import Tree
 from arbora.view.bundle import asset, script
-from arbora.view.content import Columns, Content
+from arbora.view.content import MOST_COMPARED, Columns, Content
+from arbora.view.inputs import similarity_or_neighbors
 from arbora.view.page import MOST_LEAVES_IN_PAGE, View, checked_view, whole_pack
 from arbora.view.session import Session
 
@@ -38,6 +40,7 @@ def widget(
     compare: Tree | None = None,
     report: Mapping[str, Any] | None = None,
     title: str | None = None,
+    similarity: Similarity | None = None,
 ) -> AnyWidget:
     """The explorer as a notebook widget.
 
@@ -51,7 +54,7 @@ def widget(
         Pixels.
     names, classes, metadata, colors, category_colors, texts, images
         What is known about the leaves; see `explore`.
-    features, feature_names, points, compare, report, title
+    features, feature_names, points, compare, report, title, similarity
         More of it; see `explore`.
 
     Returns
@@ -69,6 +72,7 @@ def widget(
         tree, names=names, classes=classes, metadata=metadata, colors=colors,
         category_colors=category_colors, texts=texts, images=images,
         features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
+        similarity=similarity_or_neighbors(similarity, features, MOST_COMPARED),
     )  # fmt: skip
     return widget_of(Session(shown), view=view, height=height)
 

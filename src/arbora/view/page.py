@@ -93,9 +93,9 @@ def to_html(
         Let the page rename, merge, move, split and remove nodes, with undo and redo. Edits stay in the page until it
         downloads the tree as Newick, which `Tree.load` reads.
     similarity : Similarity, optional
-        What the tree was built on: a leaf shows which leaves it is most similar to; with `edit`, instead, the page
-        shows what each edit costs. By default the neighbor graph of `features`, of up to 10,000 without `edit`. For
-        costs the page holds every pair that has a similarity: a graph, or up to 500 leaves.
+        What the tree was built on: a leaf shows which leaves it is most similar to, and with `edit` the page shows
+        what each edit costs. By default the neighbor graph of `features`, of up to 10,000 without `edit`. For costs
+        the page holds every pair that has a similarity: a graph, or up to 500 leaves.
 
     Returns
     -------
@@ -245,7 +245,8 @@ def whole_pack(content: Content, more: Parts = ({}, {})) -> bytes:
         arrays["images"] = content.images.ravel()
     if content.features is not None:
         arrays["exemplars"] = content.exemplars[nodes].astype(np.int32).reshape(-1)
-    similar = content.similar_table()
+    # a page with the similarities of all pairs finds them there
+    similar = None if "edgeFrom" in more[1] else content.similar_table()
     if similar is not None:
         arrays["similar"] = similar.reshape(-1)
     facts["reasons"] = {str(node): content.reasons(node) for node in content.explained}

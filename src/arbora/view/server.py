@@ -172,8 +172,8 @@ def explore(
         Let the page rename, merge, move, split and remove nodes, with undo and redo; ``viewer.tree`` is the tree as it
         is now. With a path (``.npz`` or ``.nwk``) the page can also save the tree there; otherwise nothing is written.
     similarity : Similarity, optional
-        What the tree was built on: a leaf shows which leaves it is most similar to; with `edit`, instead, the page
-        shows what each edit costs. By default the neighbor graph of `features`, of up to 10,000 without `edit`.
+        What the tree was built on: a leaf shows which leaves it is most similar to, and with `edit` the page shows
+        what each edit costs. By default the neighbor graph of `features`, of up to 10,000 without `edit`.
     port : int
         Port on 127.0.0.1; 0 picks a free one.
     open_browser : bool

@@ -8,6 +8,7 @@ import { LocalSource } from "./source_local.js";
 
 const NO_CODE = 65535;
 const EXEMPLARS = 12;
+const SIMILAR = 6;
 
 export class EditableSource extends LocalSource {
   constructor(whole) {
@@ -15,6 +16,7 @@ export class EditableSource extends LocalSource {
     this.first = whole;
     const { arrays, facts } = whole, tree = firstTree(this), kept = Int32Array.from({ length: tree.nLeaves }, (_, leaf) => leaf);
     const edges = arrays.edgeWeight && { from: arrays.edgeFrom, to: arrays.edgeTo, weight: arrays.edgeWeight };
+    this.edges = edges;
     this.firstPlace = new Int32Array(tree.nLeaves);
     arrays.leafOrder.forEach((leaf, place) => (this.firstPlace[leaf] = place));
     this.editor = new Editor({ tree, kept }, (state) => treeCost(state.tree, state.kept, edges, tree.nLeaves), facts.costNote);
@@ -28,6 +30,14 @@ export class EditableSource extends LocalSource {
 
   async newick() {
     return this.editor.newick();
+  }
+
+  // Of the leaves that are left; where the page does not hold the pairs, of those that were most similar at first.
+  similar(leaf) {
+    const { kept } = this.editor.now, first = kept[leaf], row = this.first.arrays.similar;
+    if (this.edges) this.near ||= nearestFirst(this.edges, this.first.facts.nLeaves);
+    const near = this.near ? this.near[first] : Array.from(row ? row.subarray(first * SIMILAR, (first + 1) * SIMILAR) : []);
+    return near.map((other) => kept.indexOf(other)).filter((other) => other >= 0).slice(0, SIMILAR);
   }
 
   // ---- facts and arrays of an edited tree ---------------------------------------------------------------
@@ -117,6 +127,17 @@ function namesOf(tree) {
   const innerNames = {};
   if (tree.name) tree.name.slice(tree.nLeaves).forEach((name, k) => { if (name) innerNames[tree.nLeaves + k] = name; });
   return { innerNames, names: tree.name && Array.from({ length: tree.nLeaves }, (_, leaf) => tree.label(leaf)), hasNames: Boolean(tree.name) };
+}
+
+// For each leaf those with a similarity to it, the most similar first, the smaller number first among equals.
+function nearestFirst({ from, to, weight }, nLeaves) {
+  const pairs = Array.from({ length: nLeaves }, () => []);
+  weight.forEach((similarity, k) => {
+    if (from[k] === to[k] || !(similarity > 0)) return;
+    pairs[from[k]].push([to[k], similarity]);
+    pairs[to[k]].push([from[k], similarity]);
+  });
+  return pairs.map((near) => near.sort((p, q) => q[1] - p[1] || p[0] - q[0]).map(([other]) => other));
 }
 
 // Some rows of a flat array of rows.
