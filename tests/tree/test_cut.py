@@ -336,3 +336,12 @@ def test_arrays_where_a_choice_or_a_number_is_due_are_refused_by_name():
         tree.cut(2, by=np.array([1, 2]))
     with pytest.raises((TypeError, ValueError), match="n_clusters must"):
         tree.cut(np.array([1, 2]))
+
+
+@pytest.mark.parametrize("by", ["height", "balance"])
+@pytest.mark.parametrize("exact", [np.array([1, 2]), ["raise"], None, "other"])
+@pytest.mark.parametrize("call", ["cut", "cut_nodes"])
+def test_what_exact_cannot_be_is_refused_by_name(call, exact, by):
+    tree = Tree([4, 4, 5, 5, 6, 6, -1], 4)
+    with pytest.raises(ValueError, match="exact must be one of"):
+        getattr(tree, call)(2, by=by, exact=exact)

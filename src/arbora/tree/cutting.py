@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -96,9 +96,15 @@ def split_order(tree: Tree) -> SplitOrder:
     return SplitOrder(nodes, np.concatenate([[1], 1 + np.cumsum(added)]), np.append(height[ranked], -np.inf))
 
 
+def check_exact(exact: Any) -> Exact:
+    """One of the ways to treat a number of clusters that a tree does not have."""
+    found: Exact = check_choice(exact, "exact", get_args(Exact))
+    return found
+
+
 def cut(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Ints:
     """Flat cluster label of each leaf, by exactly one criterion; see `Tree.cut`."""
-    if n_clusters is not None and criterion.get("exact", "raise") == "binarize":
+    if check_exact(criterion.get("exact", "raise")) == "binarize" and n_clusters is not None:
         # nodes of the binary tree are not nodes of this one, labels of leaves are the same
         tree = tree.binarize()
     return clusters(tree, split_nodes(tree, n_clusters, **criterion))[0]
@@ -106,7 +112,7 @@ def cut(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criterion
 
 def cut_nodes(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Ints:
     """The nodes that stand for the clusters of `cut`, in label order."""
-    _refuse_binarize(tree, criterion.get("exact"), "cut_nodes")
+    _refuse_binarize(tree, check_exact(criterion.get("exact", "raise")), "cut_nodes")
     return clusters(tree, split_nodes(tree, n_clusters, **criterion))[1]
 
 
@@ -134,7 +140,7 @@ def split_nodes(
     """Which nodes a criterion takes apart: bool[n_nodes]."""
     if not isinstance(by, str) or by != "height":
         return _best_split(tree, n_clusters, by, similarity, data, exact, (height, max_size, min_size))
-    check_choice(exact, "exact", ("raise", "nearest", "binarize"))
+    check_exact(exact)
     criteria = {"n_clusters": n_clusters, "height": height, "max_size": max_size, "min_size": min_size}
     given = [key for key, value in criteria.items() if value is not None]
     if len(given) != 1:
@@ -326,7 +332,7 @@ def prune(tree: Tree, n_clusters: int | None = None, **criterion: Unpack[Criteri
     >>> Tree.from_newick("((a,b)birds,(c,d,e)fish)animals;").prune(n_clusters=2).to_newick()
     '(birds,fish)animals;'
     """
-    _refuse_binarize(tree, criterion.get("exact"), "prune")
+    _refuse_binarize(tree, check_exact(criterion.get("exact", "raise")), "prune")
     is_split = split_nodes(tree, n_clusters, **criterion)
     nodes = clusters(tree, is_split)[1]
     source = np.concatenate([nodes, np.flatnonzero(is_split)])

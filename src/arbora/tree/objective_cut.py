@@ -25,7 +25,7 @@ from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_choice, check_switch, check_whole, is_auto
 from arbora._base.types import Bools, Floats, Ints
 from arbora.tree import objective_kernels as kernels
-from arbora.tree.cutting import Exact, check_count, joining_heights
+from arbora.tree.cutting import Exact, check_count, check_exact, joining_heights
 from arbora.tree.number import find_number, least_size
 from arbora.tree.pass_kernels import sum_to_root
 
@@ -118,10 +118,11 @@ def best_cut(
     outliers: bool = False,
 ) -> Ints:
     """Cluster of each leaf in the best partition; parameters as in `Tree.cut`."""
-    if exact == "binarize":
+    if check_exact(exact) == "binarize":
         tree = tree.binarize()
     if is_auto(n_clusters) and isinstance(by, str) and by == "height":
-        smallest = None if min_size in (None, "auto") else check_min_size(min_size, tree.n_leaves, 1, by)
+        is_given = min_size is not None and not is_auto(min_size)
+        smallest = None if not is_given else check_min_size(min_size, tree.n_leaves, 1, by)
         found = find_number(tree, smallest)
         nodes = best_nodes(tree, found.n_clusters, by, smallest or least_size(tree.n_leaves), exact="nearest")
         return labels_of_nodes(tree, nodes, mark_outliers=outliers)
