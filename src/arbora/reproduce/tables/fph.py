@@ -103,7 +103,7 @@ BASELINES = (
     baseline("deepwalk-ufit", "UFit", printed="UFit", of=_graph, slower=2, skips=ALL_PAIRS),
     baseline("deepwalk-hyphc", "HypHC", printed="HypHC", of=_graph, skips=TOO_LARGE),
     baseline("deepwalk-ghhc", "gHHC", printed="gHHC", of=_graph, options=lambda p: {"n_internal": p.n_internal}),
-    baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=5),
+    baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=20),
     baseline("average", "Average linkage", printed="Average linkage", of=_graph, is_random=False, slower=0.1),
     baseline("paris", "Paris", of=_graph, is_random=False, slower=0.1),
     baseline("eph", "EPH", of=_graph, slower=5,
