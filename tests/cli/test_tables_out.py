@@ -129,6 +129,14 @@ def test_only_a_linkage_matrix_loses_something():
     wide = ab.Tree([3, 3, 3, -1], 3, name=["a", "b", "c", ""])
     assert len(notes_on(wide, "linkage")) == 2 and notes_on(wide, "newick") == []
     assert notes_on(ab.Tree([2, 2, -1], 2), "linkage") == []
+    supported = ab.Tree([2, 2, -1], 2).replace(support=[1.0, 1.0, 0.9])
+    assert [len(notes_on(supported, kind)) for kind in ("newick", "nexus", "hclust", "npz", "json")] == [
+        1,
+        1,
+        1,
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ _SUFFIXES = {
     ".csv": "linkage", ".tsv": "linkage", ".graphml": "graphml",
 }  # fmt: skip
 
+# Newick has one label per node, which is the name; `arbora consensus` writes supports there.
+_WITHOUT_SUPPORTS = ("newick", "nexus", "linkage", "hclust")
+
 
 def tree_format(path: str, wanted: str = "auto") -> str:
     """Format of a tree file by its name."""
@@ -82,6 +85,8 @@ def notes_on(tree: Tree, kind: str) -> list[str]:
             notes.append(f"{what} is binary: nodes with more than two children were split")
         if kind == "linkage" and tree.name is not None:
             notes.append("a linkage matrix has no names: leaves are numbered")
+    if kind in _WITHOUT_SUPPORTS and tree.support is not None:
+        notes.append("supports were left out: .npz, .json and .xml hold them")
     return notes
 
 
