@@ -213,7 +213,11 @@ def test_on_paper_circles_stay_round(driver):
     time.sleep(0.3)
     fit = driver.execute_script("return getComputedStyle(document.querySelector('canvas.stage')).objectFit")
     hidden = driver.execute_script("return getComputedStyle(document.querySelector('.tools')).display")
+    shown = driver.execute_script("return document.querySelector('.side').innerText")
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    # what the colors mean stays, what only a pointer can do goes
+    assert "Color" in shown and "Clusters" in shown
+    assert "Click a node" not in shown and "Shift-drag" not in shown
     assert fit == "contain"
     assert hidden == "none"
     printed = driver.execute_cdp_cmd("Page.printToPDF", {})["data"]

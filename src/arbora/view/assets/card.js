@@ -6,7 +6,7 @@ const MIX_ROWS = 8;
 
 export function showCard(box, card, app) {
   if (!card) {
-    return replaceChildren(box, el("h2", {}, "Node"), el("p", { class: "note" }, "Click a node to see what is in it."));
+    return replaceChildren(box, el("h2", {}, "Node"), el("p", { class: "note hint" }, "Click a node to see what is in it."));
   }
   const title = card.name || (card.size === 1 ? `Leaf ${card.node}` : `Node ${card.node}`);
   return replaceChildren(box,

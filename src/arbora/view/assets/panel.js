@@ -97,7 +97,7 @@ export class Panel {
     this.legend = el("ul", { class: "legend" });
     this.card = el("div", { class: "card" });
     this.scatterCanvas = el("canvas", { class: "scatter", "aria-label": "Points in the plane" });
-    this.scatterBox = el("section", { hidden: !facts.hasPoints }, el("h2", {}, "Points"), this.scatterCanvas,
+    this.scatterBox = el("section", { class: "points-box", hidden: !facts.hasPoints }, el("h2", {}, "Points"), this.scatterCanvas,
       el("p", { class: "note" }, "Shift-drag marks points in the tree."));
     return el("aside", { class: "side" },
       el("section", { class: "color-box" }, el("div", { class: "row" }, el("label", {}, "Color"), this.colorSelect), this.legend),
