@@ -186,6 +186,21 @@ def test_levels_of_a_taxonomy_nest_and_have_exactly_the_numbers_asked_for(tree, 
         assert found.sizes[level].min() >= min_size
 
 
+@given(st.integers(0, 1000), st.integers(1, 4), st.sampled_from(["height", "density", "balance"]))
+def test_a_taxonomy_can_be_cut_at_each_of_its_levels(seed, min_size, by):
+    tree = ab.linkage(np.random.default_rng(seed).normal(size=(40, 2)), "single")
+    try:
+        found = tree.taxonomy([2, 4, 7], min_size=min_size, by=by)
+    except ValueError as error:
+        assert "min_size" in str(error)
+        return
+    for depth, k in enumerate([2, 4, 7], start=1):
+        level = np.flatnonzero((found.depths == depth) & (np.arange(found.n_nodes) >= found.n_leaves))
+        assert {frozenset(found.leaves(node)) for node in found.cut_nodes(k)} == {
+            frozenset(found.leaves(node)) for node in level
+        }
+
+
 @pytest.mark.parametrize("by", ["modularity", "information", "variance", "balance", "density"])
 def test_nodes_and_upper_part_are_those_of_the_cut(by):
     X = np.random.default_rng(0).normal(size=(40, 3)) + 5 * (np.arange(40) % 4)[:, None]

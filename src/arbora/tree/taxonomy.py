@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from arbora._base.params import check_choice
-from arbora._base.types import Ints
+from arbora._base.types import Floats, Ints
 from arbora.tree.cutting import check_count
 from arbora.tree.objective_cut import MinSize, best_nodes, labels_of_nodes
 from arbora.tree.pass_kernels import max_to_root, sum_to_root
@@ -141,4 +141,16 @@ def _tree_of_levels(tree: Tree, levels: list[_Groups]) -> Tree:
     if found.height is None:
         return found
     # a group that took in strangers is at least as high as what it is made of
-    return found.replace(height=max_to_root(found.parent, found.height))
+    height = max_to_root(found.parent, found.height)
+    return found.replace(height=_levels_in_order(height, [len(nodes) for nodes in source[1:]], tree.n_leaves))
+
+
+def _levels_in_order(height: Floats, n_of_level: list[int], n_leaves: int) -> Floats:
+    """Heights such that no node is lower than one of a finer level: then every level is a cut."""
+    ordered = height.copy()
+    start = n_leaves
+    for fine, coarse in pairwise(n_of_level):
+        highest = ordered[start : start + fine].max()
+        start += fine
+        ordered[start : start + coarse] = np.maximum(ordered[start : start + coarse], highest)
+    return ordered
