@@ -106,9 +106,9 @@ else:
 # %%
 # The page
 # --------
-# The genes of the markers are columns: color the tree by one of them.
-shown = [reason.features[0].name for reason in ab.explain(model.tree_, counts, list(genes), n_clusters=6)]
-columns = {name: counts[:, list(genes).index(name)] for name in dict.fromkeys(shown)}
+# The genes that tell most about the largest splits are columns: color the tree by one of them.
+shown = ab.insight.telling_features(model.tree_, counts, list(genes), n_features=8)
+columns = {name: counts[:, list(genes).index(name)] for name in shown}
 page = model.tree_.to_html(
     "cells.html", classes={"type": types}, metadata=columns, features=components, view="disk"
 )

@@ -73,7 +73,7 @@ labels = topics.cut(n_clusters=14)
 kinds, rows = np.unique(modules, return_inverse=True)
 table = np.zeros((len(kinds), 14))
 np.add.at(table, (rows, labels), 1)
-figure, axis = plt.subplots(figsize=(8, 6), layout="constrained")
+figure, axis = plt.subplots(figsize=(9, 9), layout="constrained")
 axis.imshow(table / table.sum(axis=1, keepdims=True), cmap="Blues", aspect="auto")
 axis.set_yticks(range(len(kinds)), kinds)
 axis.set_xticks(range(14), [topics.label(node) for node in topics.cut_nodes(14)], rotation=60, ha="right")
@@ -81,11 +81,32 @@ axis.set_title("share of each module's docstrings in each topic")
 plt.show()
 
 # %%
+# Which topics are one?
+# ---------------------
+# Of the forty topics of the finest level, the pairs that are most alike, siblings in the tree or not, and the reason.
+# Below 1 times chance they are better kept apart; ``topics.merge(pair.nodes)`` follows a suggestion.
+graph = model.similarity_
+for pair in ab.insight.merge_suggestions(topics, graph, topics.cut(n_clusters=40))[:3]:
+    print(" + ".join(topics.label(node) for node in pair.nodes), "|", pair.reason)
+
+# %%
+# What else is like this?
+# -----------------------
+# The nearest docstrings to one of them, by the graph that the tree was built on.
+start = names.index("numpy.fft.rfft")
+for found in ab.insight.similar(graph, [start], n_similar=4)[0]:
+    print(f"{found.similarity:.2f}  {names[found.point]}")
+
+# %%
+# With dates, ``ab.insight.over_time(labels, dates)`` counts topics per month, and ``ab.view.plot_over_time`` draws
+# them (:doc:`../tree` has an example).
+
+# %%
 # The page
 # --------
-# Search for a word, open a topic, read a text.
+# Search for a word, open a topic, read a text. The card of a leaf leads to those most similar to it.
 short = [text[:400] for text in texts]
-page = topics.to_html("documents.html", names=names, classes={"module": modules}, texts=short, view="icicle")
+page = topics.to_html("documents.html", names=names, classes={"module": modules}, texts=short, similarity=graph, view="icicle")
 
 # %%
 # A published set

@@ -32,7 +32,7 @@ print(f"{n_points:,} points, {X.nbytes / 2**20:,.0f} MB")
 # %%
 # The tree
 # --------
-# A memory-mapped ``.npy`` would do as well: the rows are read, never copied as a whole.
+# The path of an ``.npy`` file would do as well, or of HDF5, Parquet or zarr: rows are read in pieces.
 start, cpu = time.perf_counter(), time.process_time()
 tree = ab.cluster(X, random_state=0)
 print(f"{time.perf_counter() - start:.0f} s on the clock, {time.process_time() - cpu:.0f} CPU s")
