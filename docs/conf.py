@@ -34,9 +34,10 @@ napoleon_google_docstring = False
 # Types are sentences here ("array of shape (n_points,)"), not names to be linked.
 napoleon_use_param = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
-# Attributes' types are linked all the same, and "n_points" is the name of several.
-suppress_warnings = ["ref.python"]
+# Attributes look like parameters. Napoleon's own form drops the underscore at the end of `tree_`.
+napoleon_custom_sections = [("Attributes", "params_style")]
+# What docstrings put in backticks is code, and a link where it is a public name.
+default_role = "py:obj"
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_made", "figures", "api/generated/README*", "search_figures.rst"]
 

@@ -106,7 +106,9 @@ for found in ab.insight.similar(graph, [start], n_similar=4)[0]:
 # --------
 # Search for a word, open a topic, read a text. The card of a leaf leads to those most similar to it.
 short = [text[:400] for text in texts]
-page = topics.to_html("documents.html", names=names, classes={"module": modules}, texts=short, similarity=graph, view="icicle")
+page = topics.to_html(
+    "documents.html", names=names, classes={"module": modules}, texts=short, similarity=graph, view="icicle"
+)
 
 # %%
 # A published set

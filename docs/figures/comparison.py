@@ -45,12 +45,12 @@ METHODS = {
 }
 
 sets = data_sets()
-figure, axes = plt.subplots(len(sets), len(METHODS), figsize=(1.35 * len(METHODS), 1.35 * len(sets)))
+figure, axes = plt.subplots(len(sets), len(METHODS), figsize=(1.3 * len(METHODS), 1.3 * len(sets)))
 for number, (row, (points, k)) in enumerate(zip(axes, sets)):
     points = StandardScaler().fit_transform(points)
     for axis, (name, method) in zip(row, METHODS.items()):
         axis.scatter(*points.T, c=method(points, k), cmap="tab10", s=3, vmax=9)
         axis.set(xticks=[], yticks=[])
         if number == 0:
-            axis.set_title(name, fontsize=9)
+            axis.set_title(name, fontsize=12)
 figure.subplots_adjust(0.01, 0.01, 0.99, 0.93, 0.05, 0.05)
