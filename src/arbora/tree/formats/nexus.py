@@ -12,7 +12,7 @@ from arbora.errors import FormatError
 from arbora.tree._tree import Tree
 from arbora.tree.formats import newick
 
-_COMMENT = re.compile(r"\[[^\]]*+\]")
+_QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*+')|\[[^\]]*+\]")
 _COMMAND = re.compile(r"(?:\s|\[[^\]]*+\])*+([A-Za-z]+)\s*")
 _WORD = re.compile(r"'(?:[^']|'')*+'|[^\s,]+")
 
@@ -39,11 +39,11 @@ def read(text: str, *, support: newick.Support = False) -> dict[str, Tree]:
         start = _COMMAND.match(command)
         word, rest = (start[1].lower(), command[start.end() :]) if start else ("", "")
         if word == "begin":
-            block, translation = _COMMENT.sub(" ", rest).strip().lower(), {}
+            block, translation = _without_comments(rest).strip().lower(), {}
         elif word in ("end", "endblock"):
             block = ""
         elif block == "trees" and word == "translate":
-            translation = _translation(_COMMENT.sub(" ", rest))
+            translation = _translation(_without_comments(rest))
         elif block == "trees" and word in ("tree", "utree"):
             name, tree = _named_tree(rest, support, translation)
             if name in found:
@@ -58,7 +58,7 @@ def read(text: str, *, support: newick.Support = False) -> dict[str, Tree]:
 
 def _named_tree(command: str, support: newick.Support, translation: Mapping[str, str]) -> tuple[str, Tree]:
     head, equals, text = command.partition("=")
-    words = _WORD.findall(_COMMENT.sub(" ", head))
+    words = _WORD.findall(_without_comments(head))
     if not equals or not words:
         raise FormatError(f"Not a Nexus file: a tree is written 'tree name = (...)'. Got {head[:60]!r}.")
     tree = newick.read(text.strip() + ";", support=support)
@@ -67,6 +67,11 @@ def _named_tree(command: str, support: newick.Support, translation: Mapping[str,
         tree = tree.replace(name=[*names, *tree.name[tree.n_leaves :]])
     # an asterisk marks the default tree
     return newick.unquoted(words[-1].lstrip("*")), tree
+
+
+def _without_comments(text: str) -> str:
+    """Without what stands in brackets, except inside quotes."""
+    return _QUOTED_OR_COMMENT.sub(lambda found: found[1] or " ", text)
 
 
 def _translation(text: str) -> dict[str, str]:
@@ -78,6 +83,10 @@ def _translation(text: str) -> dict[str, str]:
 
 def write(trees: Mapping[str, Tree] | Sequence[Tree], *, lengths: bool | None = None) -> str:
     """A Nexus file of some trees, named ``tree_1``, ``tree_2``, ... unless a mapping names them.
+
+    Where names of leaves need quotes, trees hold numbers and a table translates them: Biopython's reader does not know
+    quotes inside trees. It therefore misreads names of internal nodes with commas, colons or parentheses; phyloXML
+    carries these too.
 
     Examples
     --------
@@ -100,7 +109,18 @@ def write(trees: Mapping[str, Tree] | Sequence[Tree], *, lengths: bool | None = 
         by_name = {f"tree_{k}": tree for k, tree in enumerate(trees, start=1)}
     taxa = list(dict.fromkeys(name for tree in by_name.values() for name in tree.leaf_names))
     lines = ["#NEXUS", "begin taxa;", f"  dimensions ntax={len(taxa)};"]
-    lines += [f"  taxlabels {' '.join(map(newick.quoted, taxa))};", "end;", "begin trees;"]
+    labels = [newick.quoted(name) for name in taxa]
+    lines += [f"  taxlabels {' '.join(labels)};", "end;", "begin trees;"]
+    keys = dict(zip(taxa, map(str, range(1, len(taxa) + 1)))) if labels != taxa else {}
+    if keys:
+        lines.append("  translate " + ", ".join(map(" ".join, zip(keys.values(), labels))) + ";")
     for name, tree in by_name.items():
-        lines.append(f"  tree {newick.quoted(name, keep='_')} = [&R] {tree.to_newick(lengths=lengths)}")
+        text = _numbered(tree, keys).to_newick(lengths=lengths)
+        lines.append(f"  tree {newick.quoted(name, keep='_')} = [&R] {text}")
     return "\n".join([*lines, "end;", ""])
+
+
+def _numbered(tree: Tree, keys: Mapping[str, str]) -> Tree:
+    """The tree with the keys of its leaves' names instead of these."""
+    inner = [""] * tree.n_internal if tree.name is None else tree.name[tree.n_leaves :].tolist()
+    return tree.replace(name=[*(keys[name] for name in tree.leaf_names), *inner]) if keys else tree
