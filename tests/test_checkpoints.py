@@ -176,7 +176,7 @@ def test_a_folder_of_another_method_is_refused(name, tmp_path):
     if other in NOT_YET:
         pytest.skip(f"{other} has a checkpoint of its own")
     run(other, tmp_path)
-    with pytest.raises(ValueError, match="belongs to other work: it is of"):
+    with pytest.raises(ValueError, match="belongs to other work: it was saved by"):
         run(name, tmp_path)
 
 
