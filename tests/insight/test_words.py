@@ -1,3 +1,6 @@
+import re
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,7 +8,9 @@ from hypothesis import strategies as st
 from trees import leaf_sets, random_tree
 
 import arbora as ab
+from arbora import Tree
 from arbora.insight import Keyword, Topic, keywords, named
+from arbora.insight.stop_words import LANGUAGES, of_language
 
 TEXTS = [
     "the cat purrs on the mat",
@@ -40,6 +45,37 @@ def test_shares_are_the_share_of_texts_with_the_word(tree):
 def test_only_the_nodes_asked_for_with_the_same_words(tree):
     everything = keywords(tree, TEXTS)
     assert keywords(tree, TEXTS, nodes=[7]) == {7: everything[7]}
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("dutch", "de kat zit op het dak, die hond was niet in een huis"),
+        ("english", "the cat was on the roof, and that dog is not in a house"),
+        ("french", "le chat est sur le toit, mais cette maison n'est pas dans une ville"),
+        ("german", "die Katze ist auf dem Dach, und der Hund war nicht in einem Haus"),
+        ("italian", "il gatto era sul tetto, ma questa casa non è nella città"),
+        ("portuguese", "o gato estava no telhado, mas esta casa não é da cidade"),
+        ("spanish", "el gato está en la casa, pero este perro no era de una ciudad"),
+    ],
+)
+def test_stop_words_of_a_language_are_left_out(language, sentences):
+    tree = Tree.from_newick("((a,b),(c,d));")
+    texts = [f"{sentences} {word}" for word in ("tulip", "tulip", "comet", "comet")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = keywords(tree, texts, stop_words=language, ngram_range=(1, 1), n_words=50)
+    words = {keyword.word for keyword in found[tree.root]}
+    left_out = set(re.findall(r"[^\W\d_]{2,}", sentences.lower())) - words
+    assert left_out <= set(of_language(language)) and len(left_out) >= 5
+    assert len(words) >= 4
+    assert found[4][0].word == "tulip"
+
+
+def test_languages_have_lists_of_lower_case_words():
+    for language in LANGUAGES:
+        words = of_language(language)
+        assert len(words) > 90 and all(word == word.lower() for word in words)
 
 
 def test_phrases_other_languages_and_own_tokenizers(tree):
@@ -93,7 +129,7 @@ def test_deep_trees_get_words_in_reasonable_time():
         ("ngram_range", 2),
         ("ngram_range", (2, 1)),
         ("ngram_range", "ab"),
-        ("stop_words", "french"),
+        ("stop_words", "klingon"),
         ("stop_words", 5),
     ],
 )
@@ -137,7 +173,7 @@ def test_scores_of_keywords_equal_their_definition(n, seed):
         ({"ngram_range": 2}, ValueError, "ngram_range must be the shortest and the longest"),
         ({"ngram_range": (2, 1)}, ValueError, "ngram_range must be at least 2"),
         ({"ngram_range": (1, 1.5)}, TypeError, "ngram_range must be a whole number"),
-        ({"stop_words": "german"}, ValueError, 'stop_words must be "english", a list of words, or None'),
+        ({"stop_words": "German"}, ValueError, r"stop_words must be a language \(english, .*german"),
         ({"stop_words": [1]}, ValueError, "stop_words must be"),
         ({"nodes": [99]}, (ValueError, IndexError), "99"),
     ],

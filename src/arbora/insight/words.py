@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
+from arbora.insight.stop_words import LANGUAGES, of_language
 from arbora.tree import Tree
 from arbora.tree.word_scores import word_scores
 
@@ -88,8 +89,9 @@ def keywords(
         By default the 1,000 largest internal nodes.
     ngram_range : (int, int)
         Shortest and longest run of words that counts as one.
-    stop_words : "english", sequence of str or None
-        Words left out. For another language pass its list.
+    stop_words : str, sequence of str or None
+        Words left out: those of a language ("english", "dutch", "french", "german", "italian", "portuguese",
+        "spanish"), or a list.
     tokenizer : callable, optional
         From a text to its words, instead of runs of letters.
     max_words : int
@@ -216,14 +218,18 @@ def _checked_range(given: Any) -> tuple[int, int]:
 
 
 def _checked_stop_words(given: Any) -> Any:
-    if given is None or (isinstance(given, str) and given == "english"):
-        return given
+    if given is None:
+        return None
+    if isinstance(given, str) and given in LANGUAGES:
+        return of_language(given)
     if (
         isinstance(given, str)
         or not isinstance(given, Iterable)
         or not all(isinstance(one, str) for one in given)
     ):
-        raise ValueError(f'stop_words must be "english", a list of words, or None. Got {given!r}.')
+        raise ValueError(
+            f"stop_words must be a language ({', '.join(LANGUAGES)}), a list of words, or None. Got {given!r}."
+        )
     return sorted(given)
 
 
