@@ -90,9 +90,8 @@ def test_any_similarity_will_do():
 def test_biased_triples_come_near_the_best_tree_of_a_graph_in_pieces():
     X, _ = blobs(40)
     graph = ab.similarity.knn(X, n_neighbors=5)
-    # of several starts, because on such a graph a single one may end 1.4 times above, depending on the processor's rounding
-    options = {"neighbor_bias": 0.8, "n_triples": 40_000, "max_epochs": 20}
-    model = ab.HypHC(n_init=3, **options, random_state=0).fit(graph)
+    # fewer triples leave the result to the processor's rounding
+    model = ab.HypHC(neighbor_bias=0.8, n_triples=100_000, max_epochs=20, random_state=0).fit(graph)
     best = ab.metrics.dasgupta_cost(ab.refine(model.tree_, graph), graph)
     assert model.cost_ < 1.25 * best
 
