@@ -38,6 +38,8 @@ napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]
 # What docstrings put in backticks is code, and a link where it is a public name.
 default_role = "py:obj"
+# "fit()" in the list on the right: with its class, it would be cut off.
+toc_object_entries_show_parents = "hide"
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_made", "figures", "api/generated/README*", "search_figures.rst"]
 
