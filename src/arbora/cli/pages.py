@@ -36,7 +36,9 @@ def tree_facts(tree: Tree) -> dict[str, Any]:
 
 
 def page_content(tree: Tree, data: Dataset | None, console: Console) -> dict[str, Any]:
-    """What the explorer can show of the data: columns, names, texts, and (for vectors) exemplars and scatter.
+    """What the explorer can show of the data: columns, names, texts, for vectors exemplars and scatter.
+
+    Of graphs and similarities also what edits cost, and which leaves are most similar.
 
     Of cells also the genes that tell most about the tree, unless the user has chosen some, which are columns already.
     """
@@ -60,6 +62,8 @@ def page_content(tree: Tree, data: Dataset | None, console: Console) -> dict[str
         content["texts"] = data.texts
     if data.points is not None:
         content["points"] = data.points
+    if data.kind in ("graph", "similarities"):
+        content["similarity"] = data.as_input()
     if data.kind == "vectors" and not sp.issparse(data.values) and data.values.shape[1] <= _MOST_FEATURES:
         features = np.asarray(data.values, dtype=np.float64)
         if not np.isfinite(features).all():
