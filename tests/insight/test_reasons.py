@@ -196,7 +196,11 @@ def test_densities_of_a_graph_equal_their_definition():
         assert reason.n_members == len(inside)
         assert reason.density_inside == pytest.approx(np.mean(pairs) if pairs else 0.0)
         assert reason.density_outside == pytest.approx(W[np.ix_(inside, outside)].mean())
-        assert len(reason.central) == min(2, len(inside)) and set(reason.central) <= set(inside)
+        strength = W[np.ix_(inside, inside)].sum(axis=1)
+        assert reason.central.tolist() == inside[np.argsort(-strength)][:2].tolist()
+        graph = ab.similarity.graph(sp.csr_array(W))
+        alone = ab.insight.explain_graph(tree, graph, node=reason.node, n_central=2)[0]
+        assert alone.density_outside == reason.density_outside
 
 
 @pytest.mark.parametrize("unit", [2.0**-1010, 2.0**-600, 2.0**600, 2.0**1010])

@@ -130,6 +130,9 @@ def test_the_page_links_to_addresses_and_leads_to_similar_leaves(tmp_path):
         assert link.get_attribute("rel") == "noopener noreferrer" and link.get_attribute("target") == "_blank"
         driver.find_element("css selector", ".similar .chip").click()
         wait_for(driver, "document.querySelector('.card-title').textContent === 'e'")
+        explorer(driver, "await e.select(7)")
+        reasons = driver.find_element("css selector", ".reasons").text
+        assert reasons.startswith("What holds it together") and "\ncentral: " in reasons
         assert severe_messages(driver) == []
         open_page(driver, (tmp_path / "bad.html").as_uri())
         explorer(driver, "e.goTo(5)")

@@ -12,6 +12,7 @@ import pytest
 from trees import random_tree
 from view.large_trees import line_tree
 
+import arbora as ab
 from arbora import Tree
 from arbora.view import bundle, palette, to_html
 from arbora.view._pack import pack, unpack
@@ -232,6 +233,18 @@ def test_trees_of_other_leaves_are_not_compared():
     twice = Tree.from_newick("((a,a),(c,d));")
     with pytest.raises(ValueError, match="names repeat"):
         Content(twice, compare=Tree.from_newick("((c,a),(a,d));"))
+
+
+def test_nodes_of_a_graph_say_how_dense_they_are_and_who_is_central():
+    graph = ab.similarity.graph(([0, 0, 0, 4, 3], [1, 2, 3, 5, 4], [1, 1, 1, 1, 0.5]))
+    tree = ab.cluster(graph, random_state=0)
+    node = int(tree.lca(0, 1)) if tree.lca(0, 1) != tree.root else int(tree.children(tree.root)[0])
+    content = Content(tree, similarity=graph, names=list("abcdef"))
+    reason = ab.insight.explain_graph(tree, graph, node=node)[0]
+    density, central = (one["rule"] for one in content.reasons(node))
+    assert f"{reason.density_inside:.3g} inside, {reason.density_outside:.3g} to all others" in density
+    assert central.startswith(f"central: {'abcdef'[reason.central[0]]}, ")
+    assert Content(tree, similarity=ab.similarity.cosine(np.eye(6))).explained == []
 
 
 def test_nodes_say_what_sets_them_apart_where_features_have_names():

@@ -154,9 +154,26 @@ class GraphReason(NamedTuple):
 
 
 def explain_graph(
-    tree: Tree, similarity: Similarity, *, n_clusters: int, n_central: int = 5
+    tree: Tree,
+    similarity: Similarity,
+    *,
+    node: int | str | None = None,
+    n_clusters: int | None = None,
+    n_central: int = 5,
 ) -> list[GraphReason]:
-    """The central members of each cluster, and the mean similarity inside it and to all other points.
+    """The central members of nodes, and the mean similarity inside them and to all other points.
+
+    Parameters
+    ----------
+    tree : Tree
+    similarity : Similarity
+        What the tree was built on.
+    node : int or str, optional
+        One node, by number or name.
+    n_clusters : int, optional
+        The clusters of this cut. Without either, the children of the root.
+    n_central : int
+        Members per node: those most alike to the others.
 
     Examples
     --------
@@ -167,18 +184,17 @@ def explain_graph(
     array([0])
     """
     check_covers(similarity, tree)
-    from arbora.insight.members import exemplars
-
-    labels, nodes = tree.cut(n_clusters), tree.cut_nodes(n_clusters)
-    central = exemplars(similarity, labels, n_central)
+    most = check_whole(n_central, "n_central")
     found, n = [], tree.n_leaves
-    for label, node in enumerate(nodes.tolist()):
-        member = (labels == label).astype(np.float64)
+    for one in _chosen_nodes(tree, node, n_clusters):
+        members = np.sort(tree.leaves(one))
+        size, member = len(members), np.zeros(n)
+        member[members] = 1.0
         toward = similarity.multiply(member[:, None])[:, 0]
-        size = int(member.sum())
         inside = float(toward @ member) / max(size * (size - 1), 1)
         outside = float(toward @ (1 - member)) / max(size * (n - size), 1)
-        found.append(GraphReason(node, size, central[label], inside, outside))
+        central = members[np.argsort(-toward[members], kind="stable")[:most]]
+        found.append(GraphReason(one, size, central, inside, outside))
     return found
 
 

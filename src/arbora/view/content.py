@@ -73,7 +73,10 @@ class Content:
     report : mapping, optional
         A report to show beside the tree, as `arbora.logits.ClassReport.to_dict` gives it.
     similarity : Similarity, optional
-        What the tree was built on: a leaf says which leaves it is most similar to.
+        What the tree was built on: a leaf says which leaves it is most similar to, and a node of a graph without
+        features how dense it is and which members are central.
+    graph_reasons : bool
+        Whether nodes of a graph say that.
     title : str, optional
     """
 
@@ -94,6 +97,7 @@ class Content:
         compare: Tree | None = None,
         report: Mapping[str, Any] | None = None,
         similarity: Similarity | None = None,
+        graph_reasons: bool = True,
         title: str | None = None,
     ) -> None:
         if not isinstance(tree, Tree):
@@ -119,6 +123,7 @@ class Content:
         self.feature_names = self._checked_feature_names(features, feature_names)
         self.points = self._placed_points(points)
         self.similarity = None if similarity is None else checked_similarity(similarity, tree.n_leaves)
+        self._graph_reasons = graph_reasons
 
     # ---- columns and names -------------------------------------------------------------------------------
 
@@ -198,29 +203,52 @@ class Content:
 
     @cached_property
     def explained(self) -> list[int]:
-        """Nodes that say what sets them apart: the largest, where features have names."""
+        """Nodes that say what sets them apart: the largest, where features have names, and those of a graph."""
         tree = self.tree
-        if self.features is None or self.feature_names is None:
+        if self.feature_names is None and not self._is_graph:
             return []
         inner = np.arange(tree.n_leaves, tree.root)
         inner = inner[tree.sizes[inner] < tree.sizes[tree.parent[inner]]]
         return [int(v) for v in inner[np.argsort(-tree.sizes[inner], kind="stable")[:_MOST_EXPLAINED]]]
 
     def reasons(self, node: int) -> list[dict[str, Any]]:
-        """What sets a node apart from its siblings, the most telling feature first."""
+        """What sets a node apart from its siblings, best feature first; in a graph, what holds it together."""
         if node not in self.explained:
             return []
         if node not in self._reasons:
-            # imports SciPy's statistics
-            from arbora.insight import explain
-
-            found = explain(self.tree, self.features, self.feature_names, node=node, n_features=4)[0]
-            self._reasons[node] = [
-                {"name": one.name, "effect": float(one.effect), "rule": one.rule}
-                for one in found.features
-                if np.isfinite(one.effect)
-            ]
+            self._reasons[node] = self._graph_facts(node) if self._is_graph else self._telling_features(node)
         return self._reasons[node]
+
+    @property
+    def _is_graph(self) -> bool:
+        if self.features is not None or self.similarity is None or not self._graph_reasons:
+            return False
+        return self.similarity.csr is not None
+
+    def _telling_features(self, node: int) -> list[dict[str, Any]]:
+        # imports SciPy's statistics
+        from arbora.insight import explain
+
+        found = explain(self.tree, self.features, self.feature_names, node=node, n_features=4)[0]
+        return [
+            {"name": one.name, "effect": float(one.effect), "rule": one.rule}
+            for one in found.features
+            if np.isfinite(one.effect)
+        ]
+
+    def _graph_facts(self, node: int) -> list[dict[str, Any]]:
+        from arbora.insight import explain_graph
+
+        assert self.similarity is not None
+        found = explain_graph(self.tree, self.similarity, node=node, n_central=4)[0]
+        density = (
+            f"mean similarity {found.density_inside:.3g} inside, {found.density_outside:.3g} to all others"
+        )
+        central = f"central: {', '.join(self.leaf_name(int(leaf)) for leaf in found.central)}"
+        return [
+            {"name": "density", "effect": None, "rule": density},
+            {"name": "central", "effect": None, "rule": central},
+        ]
 
     # ---- what a page receives ----------------------------------------------------------------------------
 

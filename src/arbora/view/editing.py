@@ -238,7 +238,8 @@ def editable(tree: Tree, about: dict[str, Any], similarity: Similarity | None) -
         if about.get(argument) is not None:
             about[argument] = list(about[argument])
     similarity = similarity_or_neighbors(similarity, about.get("features"), tree.n_leaves)
-    about["similarity"] = similarity
+    # edits change densities, which a page without a server does not compute again
+    about |= {"similarity": similarity, "graph_reasons": False}
     content = Content(tree, **about)
     if content.names is not None:
         inner = [""] * tree.n_internal if tree.name is None else list(tree.name[tree.n_leaves :])

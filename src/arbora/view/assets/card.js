@@ -126,8 +126,9 @@ export function thumbnail(images, shape, k) {
 
 function cardReasons(card) {
   if (!card.reasons.length) return null;
-  return el("div", { class: "reasons" }, el("h3", {}, "What sets it apart from its siblings"),
-    el("ul", {}, ...card.reasons.map(({ name, effect, rule }) => el("li", { title: `${name}: ${effect > 0 ? "+" : "−"}${short(Math.abs(effect))} standard deviations` }, rule || name))));
+  const title = ({ name, effect }) => (effect === null ? name : `${name}: ${effect > 0 ? "+" : "−"}${short(Math.abs(effect))} standard deviations`);
+  return el("div", { class: "reasons" }, el("h3", {}, card.reasons[0].effect === null ? "What holds it together" : "What sets it apart from its siblings"),
+    el("ul", {}, ...card.reasons.map((reason) => el("li", { title: title(reason) }, reason.rule || reason.name))));
 }
 
 function cardWords(card) {
