@@ -41,6 +41,9 @@ def options(rng: Generator, note: Note, **choices: tuple[Any, ...]) -> dict[str,
     for name, values in choices.items():
         if chance(rng, 0.4):
             drawn[name] = inputs.wrong(rng) if chance(rng, 0.06) else one_of(rng, *values)
+    if isinstance(drawn.get("max_seconds"), (int, float)) and drawn["max_seconds"] > 1:
+        # a search takes the time it is given
+        drawn["max_seconds"] = 0.01
     note(drawn)
     return drawn
 

@@ -158,7 +158,7 @@ class OnlineTree(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "_store")
         leaves = self._leaves_of(points)
         if len(leaves) >= self._store.n_points:
-            raise ValueError("The last point cannot be removed: a tree has at least one leaf.")
+            raise ValueError("points must leave one in the tree. The last point cannot be removed.")
         for leaf in leaves:
             self._store.remove(leaf)
         return self
