@@ -59,34 +59,36 @@ print(f"dendrogram purity {ab.metrics.dendrogram_purity(model.tree_, modules):.2
 # %%
 # Topics
 # ------
-# Three levels of topics, each branch named by the words that set it apart.
-topics = model.tree_.taxonomy([6, 14, 40], min_size=8).named(texts)
+# Three levels of topics, each branch named by the words that set it apart. ``by="balance"`` keeps one topic from
+# holding nearly everything.
+topics = model.tree_.taxonomy([8, 20, 60], min_size=8, by="balance").named(texts)
 topics = topics.replace(name=[*names, *topics.name[topics.n_leaves :]])
-upper = topics.prune(n_clusters=14)
+upper = topics.prune(n_clusters=20)
 print(upper.to_text(max_depth=3))
 
 # %%
 # Where a topic comes from
 # ------------------------
-# Topics cut across libraries: the Fourier transforms of NumPy and of SciPy are one branch.
-labels = topics.cut(n_clusters=14)
+# Topics cut across libraries: the Fourier transforms of NumPy and of SciPy are in the same two topics, SciPy's
+# hierarchies and scikit-learn's clusterings in one.
+labels = topics.cut(n_clusters=20)
 kinds, rows = np.unique(modules, return_inverse=True)
-table = np.zeros((len(kinds), 14))
+table = np.zeros((len(kinds), 20))
 np.add.at(table, (rows, labels), 1)
 figure, axis = plt.subplots(figsize=(9, 9), layout="constrained")
 axis.imshow(table / table.sum(axis=1, keepdims=True), cmap="Blues", aspect="auto")
 axis.set_yticks(range(len(kinds)), kinds)
-axis.set_xticks(range(14), [topics.label(node) for node in topics.cut_nodes(14)], rotation=60, ha="right")
+axis.set_xticks(range(20), [topics.label(node) for node in topics.cut_nodes(20)], rotation=60, ha="right")
 axis.set_title("share of each module's docstrings in each topic")
 plt.show()
 
 # %%
 # Which topics are one?
 # ---------------------
-# Of the forty topics of the finest level, the pairs that are most alike, siblings in the tree or not, and the reason.
+# Of the sixty topics of the finest level, the pairs that are most alike, siblings in the tree or not, and the reason.
 # Below 1 times chance they are better kept apart; ``topics.merge(pair.nodes)`` follows a suggestion.
 graph = model.similarity_
-for pair in ab.insight.merge_suggestions(topics, graph, topics.cut(n_clusters=40))[:3]:
+for pair in ab.insight.merge_suggestions(topics, graph, topics.cut(n_clusters=60))[:3]:
     print(" + ".join(topics.label(node) for node in pair.nodes), "|", pair.reason)
 
 # %%
