@@ -32,7 +32,7 @@ from arbora.tree import Tree
 
 # A cell is at most this share of a part, so that cells fill parts well.
 _CELLS_THAT_FILL_A_PART = 4
-# A tree whose largest subtrees of the size of a part are more than so many for each piece divides nothing.
+# A tree with more than this many part-sized subtrees per piece is too chain-like to divide the graph.
 _SUBTREES_PER_PIECE = 2
 
 

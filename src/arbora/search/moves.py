@@ -41,7 +41,7 @@ class Moves:
     max_sweeps : int
         Passes over the subtrees, at most.
     max_tries : float
-        Subtrees tried, at most; a little more, as it is looked at only now and then.
+        Subtrees tried, at most; a few more in practice, since the limit is checked only from time to time.
     certain : bool
         Try all subtrees once more when nothing moves any longer.
     rng : Generator, optional

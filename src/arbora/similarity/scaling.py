@@ -130,7 +130,7 @@ def _choose_for_few_columns(rows: AnyFloats) -> Choice:
 
 
 def _one_decides(values: Floats) -> bool:
-    """Whether the variance of one column is so many times the next that it alone decides distances."""
+    """Whether the variance of one column exceeds the next by so much that it alone decides distances."""
     spreads = np.sort(_deviations(values))
     return bool(len(spreads) > 1 and 0 < spreads[-2] < spreads[-1] / np.sqrt(_UNLIKE_TIMES))
 
