@@ -43,8 +43,11 @@ def compute(small, large):
     try:
         while True:
             large()
-    except KeyboardInterrupt:
-        print("stopped", flush=True)
+    except (KeyboardInterrupt, SystemError) as error:
+        # a signal that meets numba while it reads a kernel's arguments comes as the cause of a SystemError
+        while isinstance(error, SystemError):
+            error = error.__cause__
+        print("stopped" if isinstance(error, KeyboardInterrupt) else repr(error), flush=True)
 
 """
 WORK = {

@@ -5,10 +5,11 @@ import time
 
 import numpy as np
 import pytest
+import typer
 
 import arbora as ab
 from arbora.cli._console import Console, plain
-from arbora.cli._exit import CommandError
+from arbora.cli._exit import CommandError, one_line_errors
 from arbora.cli.methods import _expected_seconds
 
 
@@ -78,3 +79,18 @@ def test_the_time_of_a_long_linkage_is_estimated_by_a_sample():
     assert 0.05 < expected / (time.perf_counter() - began) < 20
     assert _expected_seconds(ab.linkage, X[:1000], options) is None
     assert _expected_seconds(ab.bisecting_kmeans, X, {}) is None
+
+
+def test_ctrl_c_that_numba_turned_into_a_system_error_is_an_interruption(capsys):
+    def interrupted():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as signal:
+            raise SystemError("returned a result with an exception set") from signal
+
+    with pytest.raises(typer.Exit) as ended, one_line_errors(debug=False):
+        interrupted()
+    assert ended.value.exit_code == 130 and "Interrupted" in capsys.readouterr().err
+    with pytest.raises(typer.Exit) as ended, one_line_errors(debug=False):
+        raise SystemError("something else")
+    assert ended.value.exit_code == 1

@@ -98,10 +98,21 @@ def one_line_errors(debug: bool, as_json: bool = False) -> Iterator[None]:
         _report("Interrupted.", INTERRUPTED, as_json)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
+        if _was_interrupted(error):
+            _report("Interrupted.", INTERRUPTED, as_json)
+            raise typer.Exit(INTERRUPTED) from None
         if debug:
             traceback.print_exc()
         _report(_line(error), code_of(error), as_json)
         raise typer.Exit(code_of(error)) from None
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind a SystemError: what becomes of it while numba reads the arguments of a kernel."""
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__
+    return isinstance(cause, KeyboardInterrupt)
 
 
 def code_of(error: BaseException) -> int:

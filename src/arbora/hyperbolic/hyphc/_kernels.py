@@ -304,21 +304,21 @@ def move_radius(circle, gradients, scale, rate, step, learn):
 
 
 @kernel(nogil=True)
-def train(circle, draw, weights, schedule, first, count, batch, progress):
-    """Take the steps for triples first .. first + count - 1 of the pass; the sum of their losses.
+def train(circle, draw, weights, schedule, count, batch, progress, steps):
+    """Take steps steps[0] .. steps[1] - 1 of a pass over `count` triples; the sum of their losses.
 
-    `progress` is the fraction of training done before and after.
+    `progress` is the fraction of training done before and after the pass.
     """
     n = circle.theta.shape[0]
     gradients = np.zeros((1, n + 1))
     total = 0.0
     n_steps = (count + batch - 1) // batch
-    for s in range(n_steps):
+    for s in range(steps[0], steps[1]):
         size = min(batch, count - s * batch)
         done = progress[0] + (progress[1] - progress[0]) * s / n_steps
         rate, temperature, radius = plan(schedule, done, circle.scalars[0])
         total += add_drawn_gradients(
-            circle.half, draw, weights, first + s * batch, size, radius, temperature, gradients[0]
+            circle.half, draw, weights, s * batch, size, radius, temperature, gradients[0]
         )
         circle.scalars[1] += 1.0
         move_leaves(circle, gradients, 0, n, 1.0 / size, rate, circle.scalars[1])
@@ -327,7 +327,7 @@ def train(circle, draw, weights, schedule, first, count, batch, progress):
 
 
 @kernel(parallel=True)
-def train_parallel(circle, draw, weights, schedule, first, count, batch, progress, n_blocks):
+def train_parallel(circle, draw, weights, schedule, count, batch, progress, steps, n_blocks):
     """`train` with every batch in `n_blocks` parts, each with its own gradient, added in a fixed order.
 
     The result depends on `n_blocks` (rounding), not on the number of threads.
@@ -337,9 +337,9 @@ def train_parallel(circle, draw, weights, schedule, first, count, batch, progres
     losses = np.zeros(n_blocks)
     total = 0.0
     n_steps = (count + batch - 1) // batch
-    for s in range(n_steps):
+    for s in range(steps[0], steps[1]):
         size = min(batch, count - s * batch)
-        start = first + s * batch
+        start = s * batch
         done = progress[0] + (progress[1] - progress[0]) * s / n_steps
         rate, temperature, radius = plan(schedule, done, circle.scalars[0])
         circle.scalars[1] += 1.0

@@ -19,6 +19,8 @@ from arbora.tree import Tree
 PARALLEL_FROM = 1 << 14
 # parts of a batch that may run at the same time; fixed, so that results do not depend on threads
 _BLOCKS = 8
+# triples per call of a kernel, so that Ctrl-C is noticed in between
+_TRIPLES_AT_ONCE = 100_000
 # numbers that a batch reads; smaller batches are finished here before they could be sent to other machines
 WORTH_SENDING = 1 << 26
 
@@ -161,12 +163,19 @@ class CircleEngine:
     def _train(self, draw: Any, count: int, progress: tuple[float, float]) -> float:
         if self._weights is None:
             return self._train_by_pairs(draw, count, progress)
-        arguments = (self._circle, draw, self._weights, self._schedule, 0, count, self._batch, progress)
-        if self._batch < PARALLEL_FROM:
-            return float(kernels.train(*arguments))
-        if self._shares is not None and self._shares.are_spread and self._is_worth_sending:
-            return self._train_shared(self._shares, draw, count, progress)
-        return float(kernels.train_parallel(*arguments, _BLOCKS))
+        is_large, shares = self._batch >= PARALLEL_FROM, self._shares
+        if is_large and shares is not None and shares.are_spread and self._is_worth_sending:
+            return self._train_shared(shares, draw, count, progress)
+        arguments = (self._circle, draw, self._weights, self._schedule, count, self._batch, progress)
+        total, n_steps = 0.0, -(-count // self._batch)
+        at_once = max(1, _TRIPLES_AT_ONCE // self._batch)
+        for first in range(0, n_steps, at_once):
+            steps = (first, min(first + at_once, n_steps))
+            if is_large:
+                total += kernels.train_parallel(*arguments, steps, _BLOCKS)
+            else:
+                total += kernels.train(*arguments, steps)
+        return total
 
     @property
     def _is_worth_sending(self) -> bool:
