@@ -98,6 +98,69 @@ def naming(rng: Generator, note: Note) -> None:
     checks.require(all(isinstance(found.label(node), str) for node in range(found.n_nodes)), "names are text")
 
 
+def merges(rng: Generator, note: Note) -> None:
+    """Suggested merges and similar points: clusters of the cut, no point similar to itself."""
+    found, _ = inputs.similarity(rng)
+    n = found.n_points
+    tree = inputs.tree(rng, n if chance(rng, 0.95) else n + 1)
+    k = int(rng.integers(1, tree.n_leaves + 1))
+    labels: Any = tree.cut(k, exact="nearest") if chance(rng, 0.9) else inputs.wrong(rng)
+    note(type(found).__name__, tree.parent.tolist(), labels)
+    for one in ab.insight.merge_suggestions(tree, found, labels):
+        checks.require(0 <= one.labels[0] < one.labels[1] <= np.max(labels), f"clusters of the cut: {one}")
+        checks.require(
+            not np.isnan([one.loss, one.times_chance, one.share_of_inside]).any(), f"numbers: {one}"
+        )
+    points: Any = rng.integers(0, n, 2).tolist() if chance(rng, 0.8) else inputs.wrong(rng)
+    note(points)
+    similar = ab.insight.similar(found, points, 3)
+    for point, others in zip(np.atleast_1d(points), similar, strict=True):
+        checks.require(point not in [other.point for other in others], "no point is similar to itself")
+        checks.require(len(others) <= 3, "no more than asked for")
+
+
+def over_time(rng: Generator, note: Note) -> None:
+    """Clusters over time: every point is counted once or left out."""
+    n = int(one_of(rng, 1, 3, 20))
+    labels: Any = rng.integers(-1, 3, n) if chance(rng, 0.9) else inputs.wrong(rng)
+    unit = one_of(rng, "ns", "s", "D", "Y")
+    dates: Any = rng.integers(-300, 300, n).astype(f"datetime64[{unit}]")
+    if chance(rng, 0.3):
+        dates = one_of(rng, dates.astype(str), dates.tolist(), [None] * n, inputs.wrong(rng))
+    elif chance(rng, 0.3):
+        dates[rng.integers(n)] = np.datetime64("NaT")
+    given = options(rng, note, every=("auto", "hour", "day", "week", "month", "quarter", "year"))
+    note(labels, dates)
+    found = ab.insight.over_time(labels, dates, **given)
+    checks.require(found.counts.sum() + found.n_left_out == n, "every point is counted once or left out")
+    checks.require(bool((np.diff(found.starts) > np.timedelta64(0)).all()), "bins follow each other")
+
+
+def telling(rng: Generator, note: Note) -> None:
+    """Features that tell most about splits: columns of the data, none twice."""
+    tree = inputs.tree(rng)
+    kind, X = inputs.numbers(rng, tree.n_leaves if chance(rng, 0.95) else 3, tame=chance(rng, 0.5))
+    given = options(rng, note, n_features=(1, 3, 100), n_splits=(1, 8))
+    note(kind, X.shape, tree.parent.tolist(), tree.n_leaves)
+    before = checks.frozen(X)
+    found = ab.insight.telling_features(tree, X, **given)
+    checks.unchanged(before, X)
+    checks.require(len(found) == len(set(found)) <= X.shape[1], "features of the data, none twice")
+
+
+def consensus(rng: Generator, note: Note) -> None:
+    """What trees agree on: a tree of the same leaves, supports above the share that was asked for."""
+    n, share = int(one_of(rng, 2, 5, 20)), one_of(rng, 0.5, 0.7, 1.0, inputs.wrong(rng))
+    trees = [inputs.tree(rng, n).replace(name=None) for _ in range(int(rng.integers(1, 5)))]
+    if chance(rng, 0.1):
+        trees.append(inputs.tree(rng, n + 1))
+    note([tree.parent.tolist() for tree in trees], share)
+    found = ab.Tree.consensus(trees, min_share=share)
+    checks.require(found.n_leaves == n, "the leaves of the trees")
+    inside = found.support[found.n_leaves :]
+    checks.require(bool((inside >= share - 1e-12).all() and (inside <= 1).all()), "shares of the trees")
+
+
 def edits(rng: Generator, note: Note) -> None:
     """What a page may ask of its tree: a valid tree after each, and all of it can be taken back."""
     first = inputs.tree(rng)
@@ -142,5 +205,6 @@ def page(rng: Generator, note: Note) -> None:
 
 
 MEANING: dict[Callable[[Generator, Note], None], int] = {
-    keywords: 2, naming: 1, reasons: 3, members: 3, match: 2, edits: 3, page: 1,
+    keywords: 2, naming: 1, reasons: 3, members: 3, match: 2, merges: 2, over_time: 2, telling: 1, consensus: 1,
+    edits: 3, page: 1,
 }  # fmt: skip

@@ -87,7 +87,7 @@ def test_a_frame_has_a_row_per_bin_and_a_column_per_cluster():
         ({"dates": ["soon", "later", "now", "then"]}, "'soon'"),
         ({"dates": DAYS[:3]}, "equally long"),
         ({"dates": [None] * 4}, "dates must hold dates"),
-        ({"labels": [-1] * 4}, "No point has both"),
+        ({"labels": [-1] * 4}, "none has both"),
         ({"labels": [0.5] * 4}, "one whole number per point"),
         ({"names": ["a"]}, "one name per cluster"),
         ({"names": ["a", "a"]}, "differ"),

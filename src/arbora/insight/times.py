@@ -116,7 +116,7 @@ def over_time(
     known = ~np.isnat(times) & (given >= 0)
     titles = _names(names, n_clusters)
     if not known.any():
-        raise ValueError("No point has both a date and a cluster.")
+        raise ValueError("dates and labels share no point: none has both a date and a cluster.")
     length, bins = _binned(times[known], every)
     first = int(bins.min())
     n_bins = int(bins.max()) - first + 1

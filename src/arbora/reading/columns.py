@@ -85,7 +85,7 @@ def is_missing(value: Any) -> bool:
 
 def column_of(values: Any, name: str) -> Column:
     """The column of an array, a Series of pandas or polars, an Arrow array or a list."""
-    array = _as_array(values)
+    array = _as_array(values, name)
     if array.ndim == 2 and array.dtype.kind in "biuf":
         return Column("vector", array)
     if array.ndim != 1:
@@ -111,7 +111,7 @@ def of_text(cells: Sequence[str | None], name: str) -> Column:
     return Column("text", _objects(cells))
 
 
-def _as_array(values: Any) -> NDArray[Any]:
+def _as_array(values: Any, name: str) -> NDArray[Any]:
     package = type(values).__module__.split(".")[0]
     if package == "pyarrow":
         return _of_arrow(values)
@@ -123,7 +123,7 @@ def _as_array(values: Any) -> NDArray[Any]:
         return values
     if isinstance(values, (list, tuple)):
         return _objects(values)
-    raise TypeError(f"A column must be an array, a Series or a list. Got {type(values).__name__}.")
+    raise TypeError(f"Column {name!r} must be an array, a Series or a list. Got {type(values).__name__}.")
 
 
 def _of_arrow(values: Any) -> NDArray[Any]:
