@@ -24,7 +24,7 @@ def bisecting_kmeans(
     """Split the rows in two by 2-means, and each part again.
 
     A node's height is the square root of its sum of squared distances to the mean, so
-    ``tree.cut(n_clusters=k)`` splits the group with the largest sum first, as bisecting k-means does.
+    ``tree.cut(n_clusters=k, min_size=1)`` splits the group with the largest sum first, as bisecting k-means does.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def hierarchical_kmeans(
     Examples
     --------
     >>> import arbora as ab
-    >>> tree = ab.hierarchical_kmeans([[0.0], [1.0], [10.0], [11.0], [20.0], [22.0]], branching=3, min_size=2)
+    >>> tree = ab.hierarchical_kmeans([[0.0], [1.0], [10.0], [11.0], [20.0], [22.0]], branching=3, min_size=2,
+    ...                               n_init=10, random_state=0)
     >>> tree.to_newick(lengths=False)
     '((0,1),(2,3),(4,5));'
     """
