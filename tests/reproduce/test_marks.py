@@ -66,13 +66,19 @@ def test_the_papers_deviation_counts_where_it_is_larger():
 @pytest.mark.parametrize(
     ("options", "found", "mark"),
     [
-        ({"data": Data("zoo", apart="half of it")}, records(1.0), "not comparable (half of it)"),
-        ({"apart": "another machine"}, records(1.0), "not comparable (another machine)"),
+        ({"data": Data("zoo", incomparable="half of it")}, records(1.0), "not comparable (half of it)"),
+        ({"incomparable": "another machine"}, records(1.0), "not comparable (another machine)"),
         ({"printed": None}, records(1.0), "not comparable (the paper prints no such figure)"),
         ({"data": Data("zoo", absent="no file")}, [], "not runnable here (no file)"),
         ({"skips": {"zoo": "too large"}}, [], "not runnable here (too large)"),
         ({}, records(failure="MemoryError: full"), "not runnable here (MemoryError: full)"),
         ({"data": Data("zoo", seconds=300)}, [], "not run yet (about 5 CPU minutes per run)"),
+        (
+            {"data": Data("zoo", seconds=7200)},
+            [],
+            "not run yet (about 2.0 CPU hours per run: "
+            "arbora reproduce hyphc 1 --datasets zoo --methods ours --seeds 1)",
+        ),
     ],
 )
 def test_without_a_verdict_there_is_a_reason(options, found, mark):

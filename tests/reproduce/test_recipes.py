@@ -9,6 +9,7 @@ import pytest
 import arbora as ab
 from arbora.reproduce import data as published
 from arbora.reproduce import graph_scores
+from arbora.reproduce.systems import WithOutliers
 from arbora.reproduce.tables import (
     all_tables,
     fph,
@@ -315,6 +316,21 @@ def test_bundled_sets_are_scored_at_the_number_of_classes():
     assert found["nmi"] == scikit._score(problem, labels)["nmi"]
     assert set(scikit._score(problem, labels)) == {"nmi"}
     assert found["dendrogram_purity"] == ab.metrics.dendrogram_purity(tree, problem.y)
+
+
+def test_a_tree_that_leaves_points_out_is_cut_with_a_least_size():
+    rng = np.random.default_rng(0)
+    X = np.concatenate(
+        [rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + 20, [[200.0, 0], [0, 400], [-800, 0]]]
+    )
+    y = np.repeat([0, 1, 0], [300, 300, 3])
+    tree = ab.linkage(X, "single")
+    for score, problem in (
+        (scikit._score, published.Vectors(X, y)),
+        (l2h.score, l2h.Problem(X, X, y, None, 2)),
+    ):
+        assert score(problem, tree)["nmi"] < 0.1
+        assert score(problem, WithOutliers(tree))["nmi"] > 0.8
 
 
 @pytest.mark.parametrize(("name", "quick", "n"), [("1,000 rows", False, 1000), ("30,000 rows", True, 3000)])

@@ -176,8 +176,8 @@ def test_figures_that_cannot_be_compared_stand_without_the_papers():
     shown = Table("hyphc", "1", "", (zoo,), (metric,), (known,), lambda *_: None, lambda *_: {})
     found = [Record("hyphc", "1", "zoo", "HypHC", 0, False, {}, {metric.key: 280_100.0})]
     assert render.pivot(shown, found, metric.key, ["HypHC"])[1] == ["zoo", "2.8010e5 [2.802e5]"]
-    for apart in (
-        replace(shown, data=(replace(zoo, apart="drawn"),)),
-        replace(shown, methods=(replace(known, apart="another"),)),
+    for other in (
+        replace(shown, data=(replace(zoo, incomparable="drawn"),)),
+        replace(shown, methods=(replace(known, incomparable="another"),)),
     ):
-        assert render.pivot(apart, found, metric.key, ["HypHC"])[1] == ["zoo", "2.8010e5"]
+        assert render.pivot(other, found, metric.key, ["HypHC"])[1] == ["zoo", "2.8010e5"]

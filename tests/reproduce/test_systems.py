@@ -6,7 +6,7 @@ import pytest
 import arbora as ab
 from arbora.probabilistic import small_hsbm
 from arbora.reproduce.graph_scores import nmi, quality
-from arbora.reproduce.systems import baseline
+from arbora.reproduce.systems import WithOutliers, baseline, cut
 from arbora.reproduce.tables import fph_figures as figures
 from arbora.reproduce.tables.fph import Problem
 
@@ -39,6 +39,17 @@ def test_options_come_from_the_row_and_from_the_problem():
     wanted = ab.baselines.fit("deepwalk-ward", GRAPH, dimension=3, n_clusters=12, random_state=1)
     np.testing.assert_array_equal(labels, wanted)
     assert len(set(labels.tolist())) == 12
+
+
+def test_a_system_with_outliers_says_so_of_its_tree():
+    row = baseline("average", "Average linkage", of=lambda problem: problem.graph, has_outliers=True)
+    assert row.run(PROBLEM, 0) == WithOutliers(TREE)
+
+
+def test_a_wide_root_is_cut_into_its_children_rather_than_into_one_cluster():
+    tree = ab.Tree.from_groups([-1] + [0] * 30, np.repeat(np.arange(1, 31), 20))
+    labels = cut(WithOutliers(tree), 10)
+    np.testing.assert_array_equal(labels, np.repeat(np.arange(30), 20))
 
 
 def test_a_system_that_is_not_there_says_so_and_keeps_its_row():

@@ -1,6 +1,10 @@
 """What the worker does with a cell, without a process: values, facts, failures, seconds without compiling."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -60,6 +64,14 @@ def test_facts_and_deviations_are_kept_with_the_values(known):
     found = worker.run_cell("p/t", "d", "m", 0, True)
     assert found["facts"] == {"outline": ["a"], "deviations": "Smaller."}
     assert isinstance(found["values"]["x"], float)
+
+
+def test_figures_that_are_no_numbers_are_left_out_and_a_cell_without_any_fails(known):
+    known(make(score=lambda problem, result: {"x": 1.0, "y": float("nan")}))
+    assert worker.run_cell("p/t", "d", "m", 0, True)["values"] == {"x": 1.0}
+    known(make(score=lambda problem, result: {"x": float("nan")}))
+    with pytest.raises(ValueError, match="none of x is a number"):
+        worker.run_cell("p/t", "d", "m", 0, True)
 
 
 def test_every_seed_prints_its_outcome_and_a_failure_does_not_stop_the_next(known, capsys):
@@ -228,3 +240,18 @@ def test_deviations_are_those_of_the_registry():
     names = [name for name in baselines.names() if baselines.describe(name).deviations]
     assert names
     assert baseline(names[0], "x").deviations() == baselines.describe(names[0]).deviations
+
+
+def test_a_run_ends_once_the_command_that_asked_for_it_is_gone():
+    nobody = -1
+    with (
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child,
+        pytest.raises(SystemExit, match="has ended"),
+    ):
+        worker._exit_code(child.pid, nobody)
+    assert child.returncode == -signal.SIGKILL
+
+
+def test_the_exit_code_of_a_run_is_passed_on():
+    with subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"]) as child:
+        assert worker._exit_code(child.pid, os.getppid()) == 3

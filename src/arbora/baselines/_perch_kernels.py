@@ -25,7 +25,7 @@ class Growing(NamedTuple):
     high: np.ndarray  # float64[2n - 1, d]
 
 
-@kernel()
+@kernel(nogil=True)
 def grow(points, order, rotate_for_balance):
     """Insert the points in the given order; returns parents: int64[2n - 1]."""
     n, d = points.shape

@@ -56,7 +56,6 @@ GRAPHS = (
         gives="tree",
         paper="Blondel et al. 2008, Fast unfolding of communities in large networks",
         call="arbora.linkages:louvain",
-        library="scikit-network",
         metrics=_GRAPH_METRICS,
     ),
     System(

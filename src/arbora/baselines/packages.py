@@ -32,8 +32,8 @@ def fast_hdbscan(data: Any, *, min_samples: int = 10, min_cluster_size: int = 10
     Returns
     -------
     tree : Tree
-        Binary. Points in sparse regions join late, one by one, so cut it with
-        ``tree.cut(n_clusters, min_size=...)``.
+        Binary. Points in sparse regions join late, one by one: ``tree.cut(n_clusters, min_size=...)`` says how many
+        make a cluster.
 
     Examples
     --------

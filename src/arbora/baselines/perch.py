@@ -9,6 +9,7 @@ import numpy as np
 from arbora._base.arrays import as_vectors, row_names
 from arbora._base.params import check_switch
 from arbora._base.random import generator
+from arbora._base.threads import in_background
 from arbora._base.types import RandomState
 from arbora.baselines import _perch_kernels as kernels
 from arbora.tree import Tree
@@ -62,5 +63,5 @@ def perch(data: Any, *, balance: bool = True, shuffle: bool = True, random_state
     # by a power of two, which is exact: squares neither overflow nor vanish
     points = np.ldexp(points, -int(np.frexp(np.abs(points).max())[1]))
     order = generator(random_state).permutation(n) if shuffle else np.arange(n)
-    parent = kernels.grow(points, order, bool(balance))
+    parent = in_background(lambda: kernels.grow(points, order, bool(balance)))
     return Tree.from_parents(parent, n, sort=True, name=names)

@@ -71,7 +71,7 @@ def describe(name: str) -> System:
     takes: graph
     gives: tree
     paper: Blondel et al. 2008, Fast unfolding of communities in large networks
-    library: scikit-network
+    library: arbora
     deviations: none
     needs: nothing more
     """
@@ -137,7 +137,8 @@ def fit(
         given["n_clusters"] = n_clusters
     result = _run(system, call, data, given)
     if system.gives == "tree" and n_clusters is not None:
-        labels: Ints = result.cut(n_clusters=n_clusters, exact="nearest")
+        # as the system's own library cuts its trees: a branch of any size is a cluster
+        labels: Ints = result.cut(n_clusters=n_clusters, exact="nearest", min_size=1)
         return labels
     return result  # type: ignore[no-any-return]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -95,10 +95,11 @@ class System:
         wanted = f"'arbora[{self.extra}]'" if self.extra else " ".join(self.missing)
         return f"{self.title} needs {', '.join(self.missing)}. Install it with: pip install {wanted}"
 
-    def load(self) -> Any:
+    def load(self) -> Callable[..., Any]:
         """The function or estimator, imported now."""
         module, _, name = self.call.partition(":")
-        return getattr(import_module(module), name)
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        return found
 
     def __str__(self) -> str:
         lines = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,10 @@ from arbora.reproduce.runner import cannot_run
 from arbora.reproduce.table import Data, Method, Metric, Table
 
 BETTER, WITHIN, WORSE = "better", "within the deviation", "worse"
-APART, CANNOT, NOT_RUN = "not comparable", "not runnable here", "not run yet"
+INCOMPARABLE, CANNOT, NOT_RUN = "not comparable", "not runnable here", "not run yet"
 NOT_PRINTED = "the paper prints no such figure"
+# A row that takes longer than this is better run by itself.
+_LONG_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -82,21 +85,28 @@ class Row:
         return not self.records and not self.failure and not cannot_run(self.data, self.method)
 
     @property
+    def _price(self) -> str:
+        """What a run takes; for a long one also the command that runs this row alone."""
+        price = f"about {_duration(self.seconds)} per run"
+        if self.seconds < _LONG_SECONDS:
+            return price
+        alone = f"--datasets {shlex.quote(self.data.name)} --methods {shlex.quote(self.method.name)}"
+        return f"{price}: arbora reproduce {self.table.paper} {self.table.name} {alone} --seeds 1"
+
+    @property
     def mark(self) -> str:
         """Better, within the deviation, worse, not comparable, not runnable here or not run yet, with the reason."""
         if not self.records:
             reason = cannot_run(self.data, self.method) or self.failure
-            return (
-                f"{CANNOT} ({reason})" if reason else f"{NOT_RUN} (about {_duration(self.seconds)} per run)"
-            )
-        apart = self.data.apart or self.method.apart
-        if apart:
-            return f"{APART} ({apart})"
+            return f"{CANNOT} ({reason})" if reason else f"{NOT_RUN} ({self._price})"
+        reason = self.data.incomparable or self.method.incomparable
+        if reason:
+            return f"{INCOMPARABLE} ({reason})"
         verdicts = {figure.metric.title: figure.verdict for figure in self.figures if figure.verdict}
         if not verdicts:
-            return f"{APART} ({NOT_PRINTED})"
+            return f"{INCOMPARABLE} ({NOT_PRINTED})"
         if self.method.kind == "bound" and set(verdicts.values()) != {WITHIN}:
-            return f"{APART} (a bound, and no method; it differs from the paper's)"
+            return f"{INCOMPARABLE} (a bound, and no method; it differs from the paper's)"
         if len(set(verdicts.values())) == 1:
             return next(iter(verdicts.values()))
         grouped = {word: [t for t, v in verdicts.items() if v == word] for word in (BETTER, WITHIN, WORSE)}

@@ -130,7 +130,7 @@ def _conditions(rows: Sequence[Row]) -> str:
 
 
 def _grouped(rows: Sequence[Row]) -> list[list[str]]:
-    """One line per row, but a single one for a data set that nobody can run here."""
+    """One line per row, but a single one for a data set that cannot be run here."""
     shown: list[list[str]] = []
     named = set()
     for row in rows:
@@ -159,7 +159,7 @@ def pivot(table: Table, found: Iterable[Record], metric_key: str, methods: Seque
             figure = next(figure for figure in row.figures if figure.metric.key == metric_key)
             # where there is nothing to show, the mark without its reason
             here = figure_here(figure) if row.records else row.mark.partition(" (")[0]
-            is_same = figure.printed is not None and not (row.data.apart or row.method.apart)
+            is_same = figure.printed is not None and not (row.data.incomparable or row.method.incomparable)
             line.append(f"{here} [{figure_printed(figure)}]" if is_same else here)
         lines.append(line)
     return lines

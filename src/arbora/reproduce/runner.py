@@ -151,7 +151,7 @@ def _groups(cells: Sequence[Cell]) -> list[list[Cell]]:
 def _kept(out: Path, cell: Cell) -> Record | None:
     """What an earlier run found, for this table or for another that asks the same, where this version would find it."""
     blank = cell.blank()
-    for table, method in [(cell.table, cell.method), *_askers(cell.quick).get(cell.work, [])]:
+    for table, method in [(cell.table, cell.method), *_tables_by_work(cell.quick).get(cell.work, [])]:
         path = records.path_of(out, replace(blank, paper=table.paper, table=table.name, method=method.name))
         if not path.exists():
             continue
@@ -162,7 +162,7 @@ def _kept(out: Path, cell: Cell) -> Record | None:
 
 
 @cache
-def _askers(quick: bool) -> dict[tuple[Any, ...], list[tuple[Table, Method]]]:
+def _tables_by_work(quick: bool) -> dict[tuple[Any, ...], list[tuple[Table, Method]]]:
     """Tables and methods by what they run."""
     from arbora.reproduce.tables import all_tables
 

@@ -46,7 +46,7 @@ class Data:
         What it is read from, below ``ARBORA_DATA``; empty where it comes with scikit-learn or is drawn.
     absent : str
         Why it cannot be run here; empty where it can.
-    apart : str
+    incomparable : str
         Why its figures cannot be compared with the paper's; empty where they can.
     seconds : float
         Rough CPU seconds of a cell, by which cells are ordered and the time left is estimated.
@@ -61,7 +61,7 @@ class Data:
     name: str
     files: tuple[str, ...] = ()
     absent: str = ""
-    apart: str = ""
+    incomparable: str = ""
     seconds: float = 2.0
 
 
@@ -99,7 +99,7 @@ class Method:
         Keyword arguments of `run`, and those that ``--quick`` puts in their place.
     is_random : bool
         Whether it depends on the seed; if not, and the data does not either, it runs once.
-    apart : str
+    incomparable : str
         Why its figures cannot be compared with the paper's; empty where they can.
     skips : dict of str to str
         Data sets on which it cannot run here, each with the reason.
@@ -130,7 +130,7 @@ class Method:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
     is_random: bool = True
-    apart: str = ""
+    incomparable: str = ""
     skips: Mapping[str, str] = field(default_factory=dict)
     slower: float = 1.0
     missing: Callable[[], str] = _nothing

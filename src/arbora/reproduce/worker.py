@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import math
 import os
 import resource
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from numba.core import event
@@ -24,6 +26,7 @@ from arbora.reproduce.table import Found, Method
 
 # A run shorter than this is timed a second time, when its kernels are loaded.
 _SHORT_SECONDS = 3.0
+_SECONDS_BETWEEN_LOOKS = 0.05
 # What most methods import; PyTorch, which takes longer, is left to those that need it.
 _NEEDED = (
     "sklearn.cluster", "sklearn.metrics", "scipy.stats", "arbora.search", "arbora.hyperbolic",
@@ -72,9 +75,17 @@ def run_cell(table_key: str, dataset: str, method_name: str, seed: int, quick: b
     found = table.score(problem, result)
     if not isinstance(found, Found):
         found = Found(found, {})
-    values = {key: float(value) for key, value in found.values.items()}
+    values = _numbers(found.values)
     facts = {**found.facts, **({"deviations": text} if (text := method.deviations()) else {})}
     return {"values": values, "facts": facts, "cpu_seconds": round(spent, 3)}
+
+
+def _numbers(values: Mapping[str, float]) -> dict[str, float]:
+    """The values that are numbers: a tree of one cluster has no distance between its leaves."""
+    numbers = {key: float(value) for key, value in values.items() if math.isfinite(value)}
+    if values and not numbers:
+        raise ValueError(f"none of {', '.join(values)} is a number")
+    return numbers
 
 
 def _timed(method: Method, problem: Any, seed: int, quick: bool) -> tuple[Any, float]:
@@ -115,6 +126,7 @@ def main() -> None:
     os.environ.setdefault("MPLBACKEND", "Agg")
     for name in _NEEDED:
         importlib.import_module(name)
+    command = os.getppid()
     for line in sys.stdin:
         sys.stdout.flush()
         child = os.fork()
@@ -124,8 +136,19 @@ def main() -> None:
             finally:
                 sys.stdout.flush()
                 os._exit(0)
-        status = os.waitpid(child, 0)[1]
-        print(f"{END}{os.waitstatus_to_exitcode(status)}", flush=True)
+        print(f"{END}{_exit_code(child, command)}", flush=True)
+
+
+def _exit_code(child: int, command: int) -> int:
+    """How a run ended; it is ended with this process once the command that asked for it is gone."""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if os.getppid() != command:
+            os.kill(child, signal.SIGKILL)
+            sys.exit("The command that asked for this run has ended.")
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ def all_tables() -> tuple[Table, ...]:
         fph,
         fph_figures,
         fph_known,
+        fph_order,
         ghhc,
         hyphc,
         l2h,
@@ -30,7 +31,7 @@ def all_tables() -> tuple[Table, ...]:
         scikit,
     )
 
-    modules = (hyphc, ghhc, fph, fph_known, fph_figures, l2h, l2h_ablations, l2h_classes, scikit)
+    modules = (hyphc, ghhc, fph, fph_known, fph_figures, fph_order, l2h, l2h_ablations, l2h_classes, scikit)
     return tuple(table for module in modules for table in module.TABLES)
 
 

@@ -85,7 +85,7 @@ def _search(
 
 
 def iterated_louvain(problem: Any, seed: int, *, library: str) -> ab.Tree:
-    """FPH's Louvain: run again and again on its own communities, read as a tree."""
+    """FPH's Louvain: applied repeatedly to its own communities, read as a tree."""
     from arbora.probabilistic.start import start_tree
 
     # as many nodes as there are: nothing is compressed yet
@@ -99,7 +99,7 @@ _QUICK = {"max_epochs": 20}
 BASELINES = (
     baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph, slower=0.2),
     Method("Louvain", iterated_louvain, printed="Louvain", parameters={"library": "scikit-network"}, slower=0.1,
-           note="Run again and again on its own communities."),
+           note="Applied repeatedly to its own communities."),
     baseline("deepwalk-ufit", "UFit", printed="UFit", of=_graph, slower=2, skips=ALL_PAIRS),
     baseline("deepwalk-hyphc", "HypHC", printed="HypHC", of=_graph, skips=TOO_LARGE),
     baseline("deepwalk-ghhc", "gHHC", printed="gHHC", of=_graph, options=lambda p: {"n_internal": p.n_internal}),
@@ -223,9 +223,9 @@ TABLE_3 = Table(
     "3",
     "A graph of the size of ogbn-products",
     (
-        Data("a hundredth", apart="synthetic", seconds=30),
-        Data("a tenth", apart="synthetic", seconds=150),
-        Data("ogbn-products-512", apart="a synthetic graph of that size", seconds=600),
+        Data("a hundredth", incomparable="synthetic", seconds=30),
+        Data("a tenth", incomparable="synthetic", seconds=150),
+        Data("ogbn-products-512", incomparable="a synthetic graph of that size", seconds=600),
         Data("ogbn-products-1024", absent="the graph is not in ARBORA_DATA"),
     ),
     (DASGUPTA, TSD),
@@ -305,7 +305,7 @@ TABLE_5 = Table(
     "5",
     "Topics of Cora-ML",
     (Data("cora_ml", ("graphs/cora_ml.npz", "graphs/cora_ml_attrs.npz"), seconds=20,
-          apart="the published bag of words has no vocabulary: words are column numbers"),),
+          incomparable="the published bag of words has no vocabulary: words are column numbers"),),
     (Metric("topics", "nodes of 50 papers or more", "neither", decimals=0), Metric("nmi", "NMI", "higher")),
     (Method("FPH", _topics, "as published", None, {"max_epochs": 150}, _QUICK),),
     _load_classes,

@@ -86,7 +86,7 @@ TABLE_1 = Table(
         Data("digits"),
         Data("spambase", absent="the file is not in ARBORA_DATA"),
         Data("covtype", ("vectors/covtype.npz", "vectors/covtype_ghhc_evalpts5k.npz"), seconds=150),
-        Data("aloi", ("vectors/aloi5k.npz",), apart="5,000 of 108,000 rows", seconds=60),
+        Data("aloi", ("vectors/aloi5k.npz",), incomparable="5,000 of 108,000 rows", seconds=60),
         Data("imagenet", absent="the paper's 2,048 features of 1.28 million images were not published"),
     ),
     (PURITY,),

@@ -15,10 +15,10 @@ from arbora.reproduce.systems import baseline
 from arbora.reproduce.table import Data, Method, Metric, Table
 
 COST = Metric("dasgupta_ordered_pairs", "Dasgupta cost", "lower", significant=4)
-IRIS_APART = "the paper's iris rows cannot be computed from any iris file: bounds and linkages differ, too"
+IRIS_DIFFERS = "the paper's iris rows cannot be computed from any iris file: bounds and linkages differ, too"
 SMALL = (
     Data("zoo", ("vectors/zoo.npz",)),
-    Data("iris", apart=IRIS_APART),
+    Data("iris", incomparable=IRIS_DIFFERS),
     Data("glass", ("vectors/glass.npz",)),
     Data("segmentation", ("vectors/segmentation.npz",), seconds=25),
 )
@@ -214,7 +214,7 @@ CLASSIFICATION = Table(
     "hyphc",
     "3c",
     "Classification from 30 % of the labels",
-    tuple(replace(data, apart="", seconds=60 if data.name == "segmentation" else 8) for data in SMALL),
+    tuple(replace(data, incomparable="", seconds=60 if data.name == "segmentation" else 8) for data in SMALL),
     (ACCURACY,),
     (
         Method("Label propagation", _classify, "baseline", "Label propagation", {"method": "label-propagation"},

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import arbora as ab
 from arbora.reproduce import data as published
-from arbora.reproduce.systems import baseline
+from arbora.reproduce.systems import LEAST_SIZE, WithOutliers, baseline, cut
 from arbora.reproduce.table import Data, Method, Metric, Table
 
 
@@ -34,10 +34,10 @@ def _ghhc(problem: published.Vectors, seed: int, **options: Any) -> ab.Tree:
 
 
 def _score(problem: published.Vectors, result: Any) -> dict[str, float]:
-    if isinstance(result, ab.Tree):
-        k = len(np.unique(problem.y))
-        labels = result.cut(n_clusters=k, exact="nearest")
-        purity = {"dendrogram_purity": ab.metrics.dendrogram_purity(result, problem.y)}
+    if isinstance(result, ab.Tree | WithOutliers):
+        labels = cut(result, len(np.unique(problem.y)))
+        tree = result.tree if isinstance(result, WithOutliers) else result
+        purity = {"dendrogram_purity": ab.metrics.dendrogram_purity(tree, problem.y)}
         return {**purity, "nmi": ab.metrics.flat_scores(problem.y, labels)["nmi"]}
     return {"nmi": ab.metrics.flat_scores(problem.y, result)["nmi"]}
 
@@ -64,8 +64,8 @@ BUNDLED = Table(
                 ("birch", "BIRCH", {"is_random": False}),
                 ("perch", "PERCH", {"slower": 3}),
                 ("scc", "SCC", {"slower": 2}),
-                ("fast-hdbscan", "fast_hdbscan", {"is_random": False}),
-                ("evoc", "EVoC", {}),
+                ("fast-hdbscan", "fast_hdbscan", {"is_random": False, "has_outliers": True, "note": LEAST_SIZE}),
+                ("evoc", "EVoC", {"has_outliers": True, "note": LEAST_SIZE}),
                 ("genie", "genieclust", {"is_random": False}),
                 ("umap-ward", "UMAP + Ward", {"slower": 3}),
             )
