@@ -196,26 +196,35 @@ def third_graph(rows):
     )
 
 
+def costs(here, there, graph):
+    return [float(ab.metrics.dasgupta_cost(one.tree, graph, normalize=True)) for one in (here, there)]
+
+
+def qualities(here, there, labels):
+    """Purities of both trees, and their costs on the graph of the tree in memory."""
+    cost_here, cost_there = costs(here, there, here.similarity)
+    return {
+        "purities in memory": purities(here.tree, labels),
+        "purities on Dask": purities(there.tree, labels),
+        "cost in memory": round(cost_here, 3),
+        "cost on Dask, same graph": round(cost_there, 3),
+        "cost ratio": round(cost_there / cost_here, 4),
+        "cost on Dask, own graph": round(there.report.cost_after, 3),
+    }
+
+
 def compared(rows, labels, part):
     """Both trees: purities, and costs on the graph of the tree in memory and on a graph of neither."""
     with Watched(None) as memory:
         here = in_memory(rows)
     with Watched(None) as spread, dask.config.set(scheduler="sync"):
         there = on_dask(da.from_array(rows, chunks=(ROWS_PER_BLOCK, -1)), part)
-    costs, neutral = (
-        [float(ab.metrics.dasgupta_cost(one.tree, graph, normalize=True)) for one in (here, there)]
-        for graph in (here.similarity, third_graph(rows))
-    )
+    neutral = costs(here, there, third_graph(rows))
     return {
         "rows": len(rows),
         "part": part or LIMITS.part,
-        "purities in memory": purities(here.tree, labels),
-        "purities on Dask": purities(there.tree, labels),
-        "cost in memory": round(costs[0], 3),
-        "cost on Dask, same graph": round(costs[1], 3),
-        "cost ratio": round(costs[1] / costs[0], 4),
+        **qualities(here, there, labels),
         "cost ratio on a third graph": round(neutral[1] / neutral[0], 4),
-        "cost on Dask, own graph": round(there.report.cost_after, 3),
         "cpu s in memory": round(memory.cpu, 1),
         "cpu s on Dask": round(spread.cpu, 1),
         "cpu ratio": round(spread.cpu / memory.cpu, 2),
@@ -243,9 +252,9 @@ def run_overhead(sizes):
     in_memory(mixture(31_000))
     rows = mixture(sizes.rows)
     with Watched(None) as memory:
-        in_memory(rows)
+        here = in_memory(rows)
     del rows
-    yield {"rows": sizes.rows, "workers": 0, **memory.row()}
+    yield {"rows": sizes.rows, "workers": 0, **memory.row(), "seconds": rounded(here.report.seconds)}
     with cluster_of(1) as client, Watched(client) as watched:
         built = on_dask(lazy_mixture(sizes.rows), sizes.part)
     yield {
@@ -255,6 +264,7 @@ def run_overhead(sizes):
         "cpu ratio": round(watched.cpu / memory.cpu, 2),
         "wall ratio": round(watched.wall / memory.wall, 2),
         "seconds": rounded(built.report.seconds),
+        **qualities(here, built, labels_of(sizes.rows)),
     }
 
 

@@ -124,7 +124,8 @@ def simulate(n, machines, c, seed=0):
     }
     stages = {stage: spent + tasks.get(stage, 0) * c.per_task for stage, spent in stages.items()}
     coordinator = 200 * n + 100 * n_pieces * 40
-    part_bytes = plan.part * (4 * c.n_features * c.copies * 4 + 40 * c.n_neighbors)
+    # as received, in the index, and about as much again while it searches: see scale_task.py
+    part_bytes = plan.part * (4 * c.n_features * c.copies * 3 + 40 * c.n_neighbors)
     return {
         "rows": n,
         "machines": asdict(machines),

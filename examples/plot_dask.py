@@ -22,7 +22,9 @@ except ImportError as missing:
 # The cluster and the data
 # ------------------------
 # Chunks are whole rows; on a real cluster they would come from Parquet or zarr (``da.from_zarr("s3://...")``).
-machines = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+machines = LocalCluster(
+    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+)
 client = Client(machines)
 rng = np.random.default_rng(0)
 centers = 3 * rng.standard_normal((50, 16))
@@ -44,7 +46,10 @@ print(f"purity {ab.metrics.dendrogram_purity(tree, kind):.3f}")
 in_memory = ab.cluster(local, metric="euclidean", random_state=0)
 print(f"in memory: purity {ab.metrics.dendrogram_purity(in_memory, kind):.3f}")
 graph = ab.similarity.knn(local, metric="euclidean")
-costs = [ab.metrics.dasgupta_cost(found, graph, normalize=True) for found in (tree, in_memory)]
+costs = [
+    ab.metrics.dasgupta_cost(found, graph, normalize=True)
+    for found in (tree, in_memory)
+]
 print(f"cost {costs[0]:.1f} from the cluster, {costs[1]:.1f} in memory")
 
 # %%

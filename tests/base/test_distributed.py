@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 from arbora._base.distributed import (
-    Engine,
+    Workers,
     check_finite_chunks,
     checked_array,
-    client_for,
     in_even_chunks,
     is_dask,
     row_blocks,
     sum_as_tree,
+    workers_for,
 )
 from arbora._base.progress import Stage
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
-THREADS = Engine(None)
+THREADS = Workers(None)
 ROWS = np.arange(40.0).reshape(20, 2)
 
 
@@ -105,7 +105,7 @@ def test_progress_begins_at_nothing_grows_and_ends_with_all():
 
 def test_without_a_client_tasks_run_in_threads():
     with dask.config.set(scheduler="threads"):
-        assert client_for(da.from_array(ROWS, chunks=5)).client is None
+        assert workers_for(da.from_array(ROWS, chunks=5)).client is None
 
 
 def test_a_closed_client_is_refused_where_it_holds_the_data_or_is_the_current_one():
@@ -114,14 +114,14 @@ def test_a_closed_client_is_refused_where_it_holds_the_data_or_is_the_current_on
     with distributed.Client(
         processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
     ) as client:
-        assert client_for(X).client is client
-        assert client_for(X).gather([dask.delayed(np.sum)(ROWS)]) == [780.0]
-        kept = client_for(X).persist(row_blocks(X))
-        assert np.array_equal(np.concatenate(client_for(X).gather(kept)), ROWS)
+        assert workers_for(X).client is client
+        assert workers_for(X).gather([dask.delayed(np.sum)(ROWS)]) == [780.0]
+        kept = workers_for(X).persist(row_blocks(X))
+        assert np.array_equal(np.concatenate(workers_for(X).gather(kept)), ROWS)
     words = r"client is closed.*Client\(address\)"
     with pytest.raises(ValueError, match=words):
-        client_for(*kept)
+        workers_for(*kept)
     with client.as_current(), pytest.raises(ValueError, match=words):
-        client_for(X)
+        workers_for(X)
     # a client of earlier work does not matter
-    assert client_for(X).client is None
+    assert workers_for(X).client is None

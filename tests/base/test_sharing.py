@@ -8,7 +8,7 @@ from arbora._base.sharing import N_SHARES, Shares, share_bounds
 
 
 class Busy:
-    """An engine whose workers must not be asked."""
+    """Workers that must not be given anything to do."""
 
     client = None
 
@@ -29,10 +29,10 @@ def test_the_number_of_shares_is_fixed():
     assert len(share_bounds(1000)) == N_SHARES
 
 
-@pytest.mark.parametrize("engine", [None, Busy()])
+@pytest.mark.parametrize("workers", [None, Busy()])
 @pytest.mark.parametrize("here", [True, False])
-def test_without_workers_shares_run_here_in_order(engine, here):
-    shares = Shares(engine)
+def test_without_workers_shares_run_here_in_order(workers, here):
+    shares = Shares(workers)
     assert not shares.are_spread and shares.send("a", 2) == ["a", 2]
     calls = []
     found = shares.run(
@@ -49,7 +49,7 @@ def test_what_is_sent_can_be_run_with_and_results_keep_their_order():
             assert broadcast and not hash
             return [dask.delayed(value) for value in values]
 
-    class Engine:
+    class Workers:
         client = Client()
         n_gathered = 0
 
@@ -57,8 +57,8 @@ def test_what_is_sent_can_be_run_with_and_results_keep_their_order():
             self.n_gathered += 1
             return list(dask.compute(*tasks, scheduler="synchronous"))
 
-    engine = Engine()
-    shares = Shares(engine)
+    workers = Workers()
+    shares = Shares(workers)
     (sent,) = shares.send([10, 20])
     assert shares.are_spread
     assert shares.run(lambda common, k: sum(common) * k, [sent], [(1,), (2,), (3,)], here=False) == [
@@ -66,5 +66,5 @@ def test_what_is_sent_can_be_run_with_and_results_keep_their_order():
         60,
         90,
     ]
-    assert engine.n_gathered == 1
-    assert shares.run(lambda k: k, [], [(1,)], here=True) == [1] and engine.n_gathered == 1
+    assert workers.n_gathered == 1
+    assert shares.run(lambda k: k, [], [(1,)], here=True) == [1] and workers.n_gathered == 1

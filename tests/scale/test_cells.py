@@ -92,7 +92,7 @@ def cells_of(edges, n, n_buckets, **limits):
     weight = np.ones(n)
     with dask.config.set(scheduler="sync"):
         return find_cells(
-            distributed.Engine(None), dask.delayed, buckets, weight, rounders(2 * n * n), **limits
+            distributed.Workers(None), dask.delayed, buckets, weight, rounders(2 * n * n), **limits
         )
 
 

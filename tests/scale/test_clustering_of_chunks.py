@@ -245,3 +245,16 @@ def test_a_checkpoint_goes_on_where_it_stopped_and_refuses_other_data(built, tmp
         build_on_dask(da.from_array(ROWS + 1, chunks=(1000, -1)), options, limits=SMALL_PARTS)
     with pytest.raises(ValueError, match="other work"):
         build_on_dask(X, dataclasses.replace(options, n_neighbors=5), limits=SMALL_PARTS)
+
+
+def test_frames_are_clustered_by_their_rows_and_a_text_column_is_named():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    rows = grouped_rows(300)[0]
+    frame = pd.DataFrame(rows, columns=list("abcdef"))
+    with dask.config.set(scheduler="threads"):
+        chunks = dd.from_pandas(frame, npartitions=3)
+        assert same_tree(ab.cluster(chunks, random_state=0), ab.cluster(rows, random_state=0))
+        with_text = dd.from_pandas(frame.assign(note="x"), npartitions=3)
+        for fit in (ab.cluster, ab.TreeClustering(3).fit):
+            with pytest.raises(ValueError, match=r"not numbers: 'note'.*select_dtypes"):
+                fit(with_text)

@@ -21,7 +21,7 @@ from arbora.scale.steps import Steps  # noqa: E402
 
 
 class Here:
-    """An engine without other machines."""
+    """Workers without other machines."""
 
     client = None
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.distributed import Engine, array_of, checked_array, client_for, row_blocks
+from arbora._base.distributed import Workers, array_of, checked_array, row_blocks, workers_for
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
 from arbora._base.row_parts import DaskPart, check_finite_rows
@@ -23,14 +23,14 @@ class DaskRows(PartRows):
 
     Attributes
     ----------
-    engine : Engine
+    workers : Workers
         Where tasks run.
     """
 
     def __init__(self, X: Any, argument: str = "X") -> None:
         array, names = array_of(X, argument=argument)
-        self.engine: Engine = client_for(array)
-        self._array = checked_array(array, self.engine, argument=argument)
+        self.workers: Workers = workers_for(array)
+        self._array = checked_array(array, self.workers, argument=argument)
         super().__init__(argument, [DaskPart(self._array, argument)], names)
 
     def in_memory(self, purpose: str) -> NDArray[Any]:
@@ -41,7 +41,7 @@ class DaskRows(PartRows):
             f"All rows of {self._argument}, which {purpose} at once on one machine,",
             f"Take a sample: {self._argument}[rows].",
         )
-        blocks = self.engine.gather(row_blocks(self._array))
+        blocks = self.workers.gather(row_blocks(self._array))
         return np.concatenate([np.asarray(block, self.dtype) for block in blocks])
 
     def mapped(
@@ -53,7 +53,7 @@ class DaskRows(PartRows):
         work = delayed(
             partial(_of_block, function, size, self.dtype, self._argument), pure=False, traverse=False
         )
-        found = self.engine.gather(
+        found = self.workers.gather(
             [work(block, start) for block, start in zip(row_blocks(self._array), starts)]
         )
         for start, pieces in zip(starts, found):

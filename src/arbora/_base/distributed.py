@@ -54,14 +54,14 @@ def array_of(data: Any, *, argument: str = "X") -> tuple[Any, list[str] | None]:
             f"{argument} has columns that are not numbers: {', '.join(map(repr, others[:6]))}. Keep only the others, "
             "for instance with frame.select_dtypes('number')."
         )
-    client_for(data)
+    workers_for(data)
     return data.to_dask_array(lengths=True), [str(name) for name in data.columns]
 
 
 # ---- arrays --------------------------------------------------------------------------------------------------
 
 
-def checked_array(X: Any, engine: Engine, *, argument: str = "X") -> Any:
+def checked_array(X: Any, workers: Workers, *, argument: str = "X") -> Any:
     """A Dask array of rows with known chunk sizes, each chunk holding whole rows and none of them empty.
 
     Unknown sizes are computed, which reads the data once.
@@ -79,7 +79,7 @@ def checked_array(X: Any, engine: Engine, *, argument: str = "X") -> Any:
             f"pass {argument}.rechunk({{1: -1}})."
         )
     if any(size != size for size in X.shape):
-        X = _with_known_sizes(X, engine)
+        X = _with_known_sizes(X, workers)
     if 0 in X.shape:
         raise ValueError(
             f"Found array with 0 sample(s) or feature(s): {argument} must not be empty. Got shape {X.shape}."
@@ -87,10 +87,10 @@ def checked_array(X: Any, engine: Engine, *, argument: str = "X") -> Any:
     return _without_empty_chunks(X)
 
 
-def check_finite_chunks(X: Any, engine: Engine, *, argument: str = "X", stage: Stage | None = None) -> None:
+def check_finite_chunks(X: Any, workers: Workers, *, argument: str = "X", stage: Stage | None = None) -> None:
     """Raise on NaN or infinity anywhere, naming the first row: one pass over the chunks."""
     delayed = _delayed()
-    counts = engine.gather([delayed(count_non_finite)(block) for block in row_blocks(X)], stage)
+    counts = workers.gather([delayed(count_non_finite)(block) for block in row_blocks(X)], stage)
     refuse_non_finite(X, counts, argument)
 
 
@@ -116,9 +116,9 @@ def in_even_chunks(X: Any, n_rows: int) -> Any:
     return X.rechunk({0: n_rows})
 
 
-def _with_known_sizes(X: Any, engine: Engine) -> Any:
+def _with_known_sizes(X: Any, workers: Workers) -> Any:
     delayed = _delayed()
-    shapes = engine.gather([delayed(np.shape)(block) for row in X.to_delayed() for block in row])
+    shapes = workers.gather([delayed(np.shape)(block) for row in X.to_delayed() for block in row])
     known = X.copy()
     known._chunks = (tuple(int(shape[0]) for shape in shapes), (int(shapes[0][1]),))
     return known
@@ -142,7 +142,7 @@ def count_non_finite(block: NDArray[Any]) -> tuple[int, int]:
 # ---- tasks ---------------------------------------------------------------------------------------------------
 
 
-def client_for(*arrays: Any) -> Engine:
+def workers_for(*arrays: Any) -> Workers:
     """Where the tasks of Dask collections run: the cluster of the active client, or threads where there is none.
 
     Data that a closed client holds are refused, and so is a closed client that is the current one: the work would
@@ -151,7 +151,7 @@ def client_for(*arrays: Any) -> Engine:
     distributed = sys.modules.get("distributed")
     scheduler = require("dask", "A Dask array").config.get("scheduler", None)
     if scheduler in ("threads", "threading", "sync", "synchronous", "single-threaded") or distributed is None:
-        return Engine(None)
+        return Workers(None)
     for array in arrays:
         _refuse_if_closed(next((future.client for future in distributed.futures_of(array)), None))
     try:
@@ -159,7 +159,7 @@ def client_for(*arrays: Any) -> Engine:
     except ValueError:
         client = None
     _refuse_if_closed(client)
-    return Engine(client)
+    return Workers(client)
 
 
 _CLOSED = (
@@ -174,7 +174,7 @@ def _refuse_if_closed(client: Any) -> None:
         raise ValueError(_CLOSED)
 
 
-class Engine:
+class Workers:
     """Runs delayed tasks on a cluster, or in threads where `client` is None; reports how many are done.
 
     Tasks that a lost worker held are repeated by Dask itself. A cluster that is gone, or that stays without workers,

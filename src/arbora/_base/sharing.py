@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from arbora._base.distributed import Engine
+from arbora._base.distributed import Workers
 from arbora._base.optional import require
 
 Result = TypeVar("Result")
@@ -35,23 +35,23 @@ class Shares:
 
     Parameters
     ----------
-    engine : Engine or None
+    workers : Workers or None
         None works here.
     """
 
-    def __init__(self, engine: Engine | None) -> None:
-        self._engine = engine
+    def __init__(self, workers: Workers | None) -> None:
+        self._workers = workers
 
     @property
     def are_spread(self) -> bool:
         """Whether there are other machines."""
-        return self._engine is not None and self._engine.client is not None
+        return self._workers is not None and self._workers.client is not None
 
     def send(self, *values: Any) -> list[Any]:
         """Values that many steps need, sent to the workers once; pass what is returned to `run`."""
-        if self._engine is None or not self.are_spread:
+        if self._workers is None or not self.are_spread:
             return list(values)
-        return list(self._engine.client.scatter(list(values), broadcast=True, hash=False))
+        return list(self._workers.client.scatter(list(values), broadcast=True, hash=False))
 
     def run(
         self,
@@ -62,9 +62,9 @@ class Shares:
         here: bool,
     ) -> list[Result]:
         """``function(*common, *share)`` of every share, in order; `here` says that sending them is not worth while."""
-        if here or self._engine is None or not self.are_spread:
+        if here or self._workers is None or not self.are_spread:
             return [function(*common, *share) for share in shares]
         delayed = require("dask", "A Dask array").delayed
         # whole arrays go to a worker once, not with every share
         sent = [value if hasattr(value, "key") else delayed(value, traverse=False) for value in common]
-        return self._engine.gather([delayed(function, pure=False)(*sent, *share) for share in shares])
+        return self._workers.gather([delayed(function, pure=False)(*sent, *share) for share in shares])

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from arbora._base.distributed import Engine, array_of, checked_array, client_for, row_blocks, sum_as_tree
+from arbora._base.distributed import Workers, array_of, checked_array, row_blocks, sum_as_tree, workers_for
 from arbora._base.exact_sums import joined, rounders
 from arbora._base.lazily import mapped_rows
 from arbora._base.memory import refuse_if_too_large
@@ -42,7 +42,7 @@ class SummedAssignment:
     """What `Assignment` says of all points, summed by class; of single points only when asked, and lazily."""
 
     X: Any
-    engine: Engine
+    workers: Workers
     reading: Reading
     counts: Ints
     confidence: Floats
@@ -69,8 +69,8 @@ class SummedAssignment:
             "The confidences of all points, which an aggregation function needs,",
             'Use aggregation="sum_of_means", "sum" or "mean_of_means", which only need their sums.',
         )
-        parts = self.engine.gather(row_blocks(self.mapped(np.arange(self.n_classes))[:, None]))
-        confidence = self.engine.gather(row_blocks(self.confidences()[:, None]))
+        parts = self.workers.gather(row_blocks(self.mapped(np.arange(self.n_classes))[:, None]))
+        confidence = self.workers.gather(row_blocks(self.confidences()[:, None]))
         nothing = np.empty(0, np.int32), np.empty(0)
         assigned = np.concatenate(parts)[:, 0].astype(np.int32)
         return Assignment(self.n_classes, assigned, np.concatenate(confidence)[:, 0], *nothing, self.largest)
@@ -88,8 +88,8 @@ class SummedAssignment:
 def open_dask(X: Any, reading: Reading, *, with_class_sums: bool) -> tuple[DaskLogits, list[str] | None]:
     """Logits of a Dask array or frame, checked, and the names of its columns."""
     X, names = array_of(X)
-    engine = client_for(X)
-    rows = DaskLogits(checked_array(X, engine), engine, reading, with_class_sums=with_class_sums)
+    workers = workers_for(X)
+    rows = DaskLogits(checked_array(X, workers), workers, reading, with_class_sums=with_class_sums)
     return rows, names
 
 
@@ -110,14 +110,14 @@ class DaskLogits:
     ----------
     X : dask.array.Array
         Checked by `arbora._base.distributed.checked_array`.
-    engine : Engine
+    workers : Workers
     reading : Reading
     with_class_sums : bool
         Sum by class in the second pass.
     """
 
-    def __init__(self, X: Any, engine: Engine, reading: Reading, *, with_class_sums: bool = False) -> None:
-        self._X, self._engine, self._reading = X, engine, replace(reading, n_threads=1)
+    def __init__(self, X: Any, workers: Workers, reading: Reading, *, with_class_sums: bool = False) -> None:
+        self._X, self._workers, self._reading = X, workers, replace(reading, n_threads=1)
         self._with_class_sums = with_class_sums
         # classes that receive probability from a group, and how much
         self._known: dict[tuple[int, ...], tuple[Ints, Floats]] = {}
@@ -171,7 +171,7 @@ class DaskLogits:
         if scan.is_like_probabilities and not self._reading.from_probabilities and self._can_tell:
             warn_of_probabilities(stacklevel=5)
         found = SummedAssignment(
-            self._X, self._engine, self._reading, scan.counts, joined(scan.confidence), scan.largest
+            self._X, self._workers, self._reading, scan.counts, joined(scan.confidence), scan.largest
         )
         self._know([(c,) for c in range(found.n_classes)], scan.second)
         sample = scan.sample
@@ -247,7 +247,7 @@ class DaskLogits:
         bounds = np.linspace(0, len(tasks), n_parts + 1).astype(int)
         parts = [sum_as_tree(tasks[first:last], join) for first, last in pairwise(bounds)]
         with Stage(progress, f"pass {self._n_passes}", self._X.shape[0]) as stage:
-            return join(self._engine.gather(parts, stage))
+            return join(self._workers.gather(parts, stage))
 
     # ---- answers for the merging ---------------------------------------------------------------------
 

@@ -12,14 +12,14 @@ import numpy as np
 
 from arbora._base.checkpoint import Checkpoint, identity_of
 from arbora._base.distributed import (
-    Engine,
+    Workers,
     check_finite_chunks,
     checked_array,
-    client_for,
     count_non_finite,
     in_even_chunks,
     refuse_non_finite,
     row_blocks,
+    workers_for,
 )
 from arbora._base.optional import require
 from arbora._base.progress import ProgressCallback, Stage, silent
@@ -63,12 +63,12 @@ def build_on_dask(
     Tree(n_leaves=60, n_internal=59, binary)
     """
     _refuse_what_needs_one_machine(options)
-    engine = client_for(X)
-    X = checked_array(X, engine, argument=argument)
+    workers = workers_for(X)
+    X = checked_array(X, workers, argument=argument)
     plan = Plan.of(X.shape[0], limits or LIMITS)
     if plan.is_one_part:
-        return _in_one_task(X, options, engine, progress, argument)
-    return _Run(X, options, engine, progress, plan, argument).build()
+        return _in_one_task(X, options, workers, progress, argument)
+    return _Run(X, options, workers, progress, plan, argument).build()
 
 
 def _refuse_what_needs_one_machine(options: Options) -> None:
@@ -94,16 +94,16 @@ def _refuse_what_needs_one_machine(options: Options) -> None:
 
 
 def _in_one_task(
-    X: Any, options: Options, engine: Engine, progress: ProgressCallback, argument: str
+    X: Any, options: Options, workers: Workers, progress: ProgressCallback, argument: str
 ) -> Built:
     """So few rows that one task builds the same tree as in memory."""
     delayed = require("dask", "A Dask array").delayed
     seconds: dict[str, float] = {}
     with Timed(seconds, "check", progress) as stage:
-        check_finite_chunks(X, engine, argument=argument, stage=stage)
+        check_finite_chunks(X, workers, argument=argument, stage=stage)
     inner = replace(options, n_jobs=options.n_jobs or 1, verbose=False)
     with Timed(seconds, "parts", progress) as stage:
-        (built,) = engine.gather([delayed(_build_in_memory)(row_blocks(X), inner, argument)], stage)
+        (built,) = workers.gather([delayed(_build_in_memory)(row_blocks(X), inner, argument)], stage)
     return built  # type: ignore[no-any-return]
 
 
@@ -119,17 +119,23 @@ class _Run:
     """One clustering of rows, step by step."""
 
     def __init__(
-        self, X: Any, options: Options, engine: Engine, progress: ProgressCallback, plan: Plan, argument: str
+        self,
+        X: Any,
+        options: Options,
+        workers: Workers,
+        progress: ProgressCallback,
+        plan: Plan,
+        argument: str,
     ) -> None:
         self.X = in_even_chunks(X, plan.block)
-        self.options, self.engine, self.plan = options, engine, plan
+        self.options, self.workers, self.plan = options, workers, plan
         self.argument = argument
         # the first row of each block, and where the last one ends
         self.starts = np.concatenate([[0], np.cumsum(self.X.chunks[0])])
         checkpoint = self._checkpoint()
         self.seed = seed_of(options.random_state) if checkpoint is None else checkpoint.seed
-        self.steps = Steps(checkpoint, engine)
-        self.parts = PartsRun(engine, plan, self.steps, count_threads(options.n_jobs), progress)
+        self.steps = Steps(checkpoint, workers)
+        self.parts = PartsRun(workers, plan, self.steps, count_threads(options.n_jobs), progress)
         self.delayed = self.parts.delayed
 
     def _checkpoint(self) -> Checkpoint | None:
@@ -169,7 +175,7 @@ class _Run:
         sampled = np.sort(rng.choice(self.plan.n_rows, self.plan.n_sampled, replace=False, shuffle=False))
         bounds = np.searchsorted(sampled, self.starts)
         wanted = [sampled[a:b] - start for a, b, start in zip(bounds, bounds[1:], self.starts)]
-        found = self.engine.gather(
+        found = self.workers.gather(
             [self.delayed(_checked_sample)(*pair) for pair in zip(row_blocks(self.X), wanted)], stage
         )
         refuse_non_finite(self.X, [counts for counts, _ in found], self.argument)
@@ -193,7 +199,7 @@ class _Run:
             for block, start in zip(row_blocks(self.X), self.starts)
         ]
         options = (self.options.n_neighbors, drawn.settled.metric)
-        found = self.engine.persist(
+        found = self.workers.persist(
             [
                 self.steps.task(
                     f"neighbors-{part}",
@@ -208,9 +214,9 @@ class _Run:
             ],
             stage,
         )
-        letters = self.engine.persist([delayed(mail_edges)(one, part) for part, one in enumerate(found)])
-        partners = mutual(self.engine.gather([delayed(list)(one) for one in letters]))
-        graphs = self.engine.persist(
+        letters = self.workers.persist([delayed(mail_edges)(one, part) for part, one in enumerate(found)])
+        partners = mutual(self.workers.gather([delayed(list)(one) for one in letters]))
+        graphs = self.workers.persist(
             [
                 delayed(join_part)(one, part, letters_to(delayed, letters, part, partners[part]))
                 for part, one in enumerate(found)
@@ -233,7 +239,7 @@ class _Run:
         if n_components < 3:
             return tree, graph
         centers = self.delayed(drawn.division.centers)
-        sums = self.engine.gather(
+        sums = self.workers.gather(
             [self.delayed(sum_cells)(*pair, centers) for pair in zip(second.graphs, second.trees)]
         )
         means = means_of_components(np.concatenate(sums), heavy.sizes, of_piece)
@@ -264,7 +270,7 @@ class _Run:
             float(dasgupta_cost(tree, graph)) / total,
             self.parts.seconds,
             n_components=self.n_components,
-            choices=self.options.choices(settled, graph),
+            choices=self.options.choices(settled, graph, None),
         )
         return Built(tree, graph, report, settled.metric, settled.scaling)
 

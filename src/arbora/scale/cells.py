@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.distributed import Engine, sum_as_tree
+from arbora._base.distributed import Workers, sum_as_tree
 from arbora._base.exact_sums import in_levels, joined
 from arbora._base.types import Floats, Ints
 from arbora.scale._cell_kernels import join_in_order
@@ -68,7 +68,7 @@ class Cells(NamedTuple):
 
 
 def find_cells(
-    engine: Engine,
+    workers: Workers,
     delayed: Callable[..., Any],
     buckets: Sequence[Any],
     weight: Floats,
@@ -91,29 +91,29 @@ def find_cells(
         Rounds end with this many cells.
     """
     of_node: Ints = np.arange(len(weight))
-    links = engine.persist([delayed(links_of)(bucket, by) for bucket in buckets])
+    links = workers.persist([delayed(links_of)(bucket, by) for bucket in buckets])
     while len(weight) > target:
         shared = delayed(weight, traverse=False)
         choices = [delayed(choose_neighbors)(one, shared) for one in links]
-        (choice,) = engine.gather([sum_as_tree(choices, best_choices)])
+        (choice,) = workers.gather([sum_as_tree(choices, best_choices)])
         label = joined_clusters(choice, weight, most, target)
         n_before, weight = len(weight), _summed(label, weight)
         of_node = label[of_node]
-        n_links = sum(engine.gather([delayed(_count)(one) for one in links]))
-        links = _between(engine, delayed, links, label, -(-n_links // _LINKS_OF_A_BUCKET))
+        n_links = sum(workers.gather([delayed(_count)(one) for one in links]))
+        links = _between(workers, delayed, links, label, -(-n_links // _LINKS_OF_A_BUCKET))
         if len(weight) > (1 - _HARDLY_ANY) * n_before:
             break
-    return Cells(of_node, weight, graph_of_links(engine.gather(links), len(weight)))
+    return Cells(of_node, weight, graph_of_links(workers.gather(links), len(weight)))
 
 
 def _between(
-    engine: Engine, delayed: Callable[..., Any], links: Sequence[Any], label: Ints, n_buckets: int
+    workers: Workers, delayed: Callable[..., Any], links: Sequence[Any], label: Ints, n_buckets: int
 ) -> list[Any]:
     """Links between new clusters, in no more buckets than needed; all of a pair's in one of them."""
     shared = delayed(label, traverse=False)
     n_buckets = max(1, min(n_buckets, len(links)))
     moved = [delayed(relabeled, nout=n_buckets)(one, shared, n_buckets) for one in links]
-    return engine.persist([delayed(summed_links)([one[k] for one in moved]) for k in range(n_buckets)])
+    return workers.persist([delayed(summed_links)([one[k] for one in moved]) for k in range(n_buckets)])
 
 
 def _count(links: Links) -> int:
@@ -228,7 +228,7 @@ def contracted_graph(graph: ShardedGraph, label: Ints, n_groups: int) -> GraphSi
     links = [
         delayed(relabeled)(delayed(links_of)(edges, graph.rounders), shared, 1)[0] for edges in graph.parts
     ]
-    (found,) = graph.engine.gather([sum_as_tree(links, summed_links)])
+    (found,) = graph.workers.gather([sum_as_tree(links, summed_links)])
     between = graph_of_links([found], n_groups)
     within = (np.bincount(label, graph.degrees, minlength=n_groups) - between.sum(axis=1)) / 2
     return GraphSimilarity(between, np.maximum(within, 0.0))

@@ -20,6 +20,8 @@ from arbora.tree.pass_kernels import sum_to_root
 # In units of the sample's extent: of rows beyond, only the direction matters.
 _FARTHEST = 1e12
 _LARGEST_EXPONENT = 60
+# Brought into coordinates at once: that is done in double precision.
+_ROWS_PLACED = 8 * ROWS_AT_ONCE
 
 
 class Coordinates(NamedTuple):
@@ -43,7 +45,10 @@ class Coordinates(NamedTuple):
 
     def of(self, rows: AnyFloats) -> NDArray[np.float32]:
         """Rows as the caller has them, in these coordinates."""
-        return self.of_scaled(rows if self.scaling is None else self.scaling.apply(rows))
+        pieces = [rows[first : first + _ROWS_PLACED] for first in range(0, len(rows), _ROWS_PLACED)]
+        return np.concatenate(
+            [self.of_scaled(some if self.scaling is None else self.scaling.apply(some)) for some in pieces]
+        )
 
     def of_scaled(self, rows: AnyFloats) -> NDArray[np.float32]:
         """Rows that are scaled already, in these coordinates."""
@@ -96,20 +101,24 @@ def divide(
     sample: NDArray[np.float32], coordinates: Coordinates, plan: Plan, seed: int, n_threads: int
 ) -> Division:
     """Cells of a sample, and the parts that they make up along a tree over their centers."""
+    limits = plan.limits
     n_cells = min(plan.n_cells, len(sample))
     centers = kmeans_centers(sample, n_cells, seed, n_threads)
-    nearest, _ = nearest_cells(sample, centers, 1)
-    counts = np.bincount(nearest[:, 0], minlength=n_cells).astype(np.float64)
+    cells, distance = nearest_cells(sample, centers, limits.places)
+    counts = np.bincount(cells[:, 0], minlength=n_cells).astype(np.float64)
     expected: Floats = counts * (plan.n_rows / len(sample))
     tree = linkage(centers.astype(np.float64), "ward", kind="vectors")
     bundle = bundled(tree, expected, plan.part).label
+    n_copies = is_place(bundle[cells], distance, limits.nearness).sum() / len(sample)
+    most = plan.rows_of_part(n_copies * sample.itemsize * sample.shape[1])
+    if most < plan.part:
+        bundle = bundled(tree, expected, most).label
     n_bundles = int(bundle.max()) + 1
     # equal rows, or nearly equal ones, can fill a cell beyond the size of a part
     n_parts_of = np.maximum(1, np.ceil(expected / (2 * plan.part)).astype(np.int64))
     more = np.zeros(n_bundles, dtype=np.int64)
     np.maximum.at(more, bundle, n_parts_of)
     first = np.concatenate([[0], np.cumsum(more)])
-    limits = plan.limits
     return Division(
         coordinates, centers, first[bundle], n_parts_of, int(first[-1]), limits.places, limits.nearness
     )
@@ -186,18 +195,22 @@ def _smallest(values: NDArray[np.float32], count: int) -> Ints:
     return np.take_along_axis(found, order, axis=1)
 
 
+def is_place(parts: Ints, distance: NDArray[np.float32], nearness: float) -> Bools:
+    """For the parts of a row's nearest cells, nearest first: whether it goes there, and not for an earlier cell."""
+    is_wanted: Bools = distance <= nearness * distance[:, :1]
+    for k in range(1, parts.shape[1]):
+        is_wanted[:, k] &= (parts[:, k, None] != parts[:, :k]).all(axis=1)
+    return is_wanted
+
+
 def send_to_parts(block: AnyFloats, first_row: int, division: Division) -> dict[int, Sent]:
     """What each part gets of a block of rows."""
     rows = division.coordinates.of(natural(block))
     ids = first_row + np.arange(len(rows))
     cells, distance = nearest_cells(rows, division.centers, division.places)
     parts = division.part_of(cells, ids[:, None])
-    is_near = distance <= division.nearness * distance[:, :1]
     own = parts[:, 0]
-    is_new = np.ones(parts.shape, dtype=bool)
-    for k in range(1, parts.shape[1]):
-        is_new[:, k] = (parts[:, k, None] != parts[:, :k]).all(axis=1)
-    row, place = np.nonzero((is_near & is_new)[:, 1:])
+    row, place = np.nonzero(is_place(parts, distance, division.nearness)[:, 1:])
     target = parts[row, place + 1]
     sent = {}
     for part in np.union1d(own, target).tolist():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from arbora._base.distributed import Engine
+from arbora._base.distributed import Workers
 from arbora.scale.pieces import PieceEdges, Summary, mail_labels, read_labels, sum_edges, summarize
 
 
@@ -36,16 +36,16 @@ class Labeled:
 
     def __init__(
         self,
-        engine: Engine,
+        workers: Workers,
         delayed: Callable[..., Any],
         graphs: Sequence[Any],
         trees: Sequence[Any],
         partners: Sequence[Sequence[int]],
     ) -> None:
         self.graphs, self.trees = list(graphs), list(trees)
-        self._engine, self._delayed = engine, delayed
-        letters = engine.persist([delayed(mail_labels)(*pair) for pair in zip(graphs, trees)])
-        self.out_labels = engine.persist(
+        self._workers, self._delayed = workers, delayed
+        letters = workers.persist([delayed(mail_labels)(*pair) for pair in zip(graphs, trees)])
+        self.out_labels = workers.persist(
             [
                 delayed(read_labels)(graph, letters_to(delayed, letters, part, partners[part]))
                 for part, graph in enumerate(graphs)
@@ -59,5 +59,5 @@ class Labeled:
             delayed(sum_edges)(graph, part, tree, label)
             for part, (graph, tree, label) in enumerate(zip(self.graphs, self.trees, self.out_labels))
         ]
-        found = self._engine.gather([*tasks, *(delayed(summarize)(tree) for tree in self.trees)])
+        found = self._workers.gather([*tasks, *(delayed(summarize)(tree) for tree in self.trees)])
         return found[: len(tasks)], found[len(tasks) :]

@@ -122,11 +122,11 @@ def refine_on_dask(
 def _as_refine(progress: ProgressCallback) -> ProgressCallback:
     """Progress of the search in parts as `refine` reports it; what comes after is short."""
 
-    def heard(stage: str, done: float, total: float | None) -> None:
+    def report(stage: str, done: float, total: float | None) -> None:
         if stage == "search":
             progress("refine", done, total)
 
-    return heard
+    return report
 
 
 def is_small(graph: ShardedGraph, limits: Limits | None = None) -> bool:
@@ -197,16 +197,16 @@ class _GraphRun:
         tree: Tree | None = None,
     ) -> None:
         self.graph = graph
-        engine, delayed = graph.engine, graph.delayed
+        workers, delayed = graph.workers, graph.delayed
         seconds: dict[str, float] = {}
         with Timed(seconds, "check", progress) as stage:
             # self-loops are left out of the search, and counted in heights and costs
-            self.buckets = engine.persist(graph.without_self_loops().distinct(), stage)
+            self.buckets = workers.persist(graph.without_self_loops().distinct(), stage)
             counts = [delayed(count_ends)(bucket, graph.n_points) for bucket in self.buckets]
-            (ends,) = engine.gather([sum_as_tree(counts, sum)])
+            (ends,) = workers.gather([sum_as_tree(counts, sum)])
         self.weight, plan = _weights(ends, limits)
-        steps = Steps(self._checkpoint(checkpoint, plan, tree, random_state), engine)
-        self.parts = PartsRun(engine, plan, steps, n_threads, progress, seconds)
+        steps = Steps(self._checkpoint(checkpoint, plan, tree, random_state), workers)
+        self.parts = PartsRun(workers, plan, steps, n_threads, progress, seconds)
 
     def _checkpoint(
         self, folder: PathLike | None, plan: Plan, tree: Tree | None, random_state: RandomState
@@ -229,7 +229,7 @@ class _GraphRun:
             part_of_node = self._divided()
         with self.parts.stage("graphs") as stage:
             graphs = self._graphs(part_of_node, stage)
-            partners = self.parts.engine.gather([self.parts.delayed(owners)(one) for one in graphs])
+            partners = self.parts.workers.gather([self.parts.delayed(owners)(one) for one in graphs])
         return self.parts.from_graphs(graphs, partners)
 
     def _divided(self) -> NDArray[np.int32]:
@@ -238,7 +238,7 @@ class _GraphRun:
 
         def compute() -> dict[str, Any]:
             cells = find_cells(
-                self.parts.engine,
+                self.parts.workers,
                 self.parts.delayed,
                 self.buckets,
                 self.weight,
@@ -258,7 +258,7 @@ class _GraphRun:
         delayed = self.parts.delayed
         shared = delayed(part_of_node, traverse=False)
         sent = [delayed(send_edges)(bucket, shared) for bucket in self.buckets]
-        found = self.parts.engine.persist(
+        found = self.parts.workers.persist(
             [
                 delayed(part_graph)([delayed(item)(one, part) for one in sent], part, shared)
                 for part in range(int(part_of_node.max()) + 1)

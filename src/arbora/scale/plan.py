@@ -17,6 +17,9 @@ class Limits:
     ----------
     part : int
         Rows of a part, about; up to this many rows are clustered as in memory, by one task.
+    part_bytes : int
+        Bytes of a part's rows and of its candidates for neighbors, about: parts of wide rows, and of rows that are
+        candidates in many parts, are smaller. A task needs about three times as much.
     most_parts : int
         Most parts there can be: beyond that, parts grow with the data, and exchanges between them stay few.
     cells_per_part : int
@@ -45,6 +48,7 @@ class Limits:
     """
 
     part: int = 100_000
+    part_bytes: int = 1 << 27
     most_parts: int = 512
     cells_per_part: int = 16
     places: int = 8
@@ -91,3 +95,8 @@ class Plan:
     def is_one_part(self) -> bool:
         """Whether all rows make one part."""
         return self.n_rows <= self.part
+
+    def rows_of_part(self, bytes_per_row: float) -> float:
+        """Rows of a part, about, where each brings this many bytes, its copies included."""
+        least = self.n_rows / self.limits.most_parts
+        return min(self.part, max(least, self.limits.part_bytes / bytes_per_row))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arbora._base.distributed import Engine
+from arbora._base.distributed import Workers
 from arbora._base.optional import require
 from arbora._base.progress import ProgressCallback, Stage
 from arbora._base.types import Ints
@@ -63,14 +63,14 @@ class PartsRun:
 
     def __init__(
         self,
-        engine: Engine,
+        workers: Workers,
         plan: Plan,
         steps: Steps,
         n_threads: int,
         progress: ProgressCallback,
         seconds: dict[str, float] | None = None,
     ) -> None:
-        self.engine, self.plan, self.steps, self.n_threads = engine, plan, steps, n_threads
+        self.workers, self.plan, self.steps, self.n_threads = workers, plan, steps, n_threads
         self.delayed = require("dask", "A Dask array").delayed
         # time spent per stage
         self.seconds = {} if seconds is None else seconds
@@ -107,7 +107,7 @@ class PartsRun:
             self.steps.task(f"first-{part}", PartTree, first_tree, graph, self._pieces)
             for part, graph in enumerate(graphs)
         ]
-        return Labeled(self.engine, self.delayed, graphs, self.engine.persist(trees, stage), partners)
+        return Labeled(self.workers, self.delayed, graphs, self.workers.persist(trees, stage), partners)
 
     def _top(self, heavy: Heavy, inner_cost: float) -> Tree:
         """The tree over the pieces of all parts."""
@@ -147,7 +147,7 @@ class PartsRun:
         What is `needed` to make the parts is kept until they are there; both lists are emptied.
         """
         with self.stage("search") as stage:
-            given = self.engine.persist(news)
+            given = self.workers.persist(news)
             news.clear()
             needed.clear()
             second, finals = self._search(given, sweeps, stage)
@@ -162,17 +162,17 @@ class PartsRun:
         """Each new part searched; and here what the whole tree is made of."""
         delayed = self.delayed
         how = self._pieces, self.plan.n_rows, sweeps
-        found = self.engine.persist(
+        found = self.workers.persist(
             [
                 self.steps.task(f"second-{part}", FinalPart, search_new_part, new, *how)
                 for part, new in enumerate(given)
             ],
             stage,
         )
-        graphs = self.engine.persist([delayed(_graph_of)(new) for new in given])
-        trees = self.engine.persist([delayed(_tree_of)(one) for one in found])
-        partners = self.engine.gather([delayed(owners)(graph) for graph in graphs])
-        return Labeled(self.engine, delayed, graphs, trees, partners), self.engine.gather(found)
+        graphs = self.workers.persist([delayed(_graph_of)(new) for new in given])
+        trees = self.workers.persist([delayed(_tree_of)(one) for one in found])
+        partners = self.workers.gather([delayed(owners)(graph) for graph in graphs])
+        return Labeled(self.workers, delayed, graphs, trees, partners), self.workers.gather(found)
 
 
 def over_pieces(top: Tree, nodes: Ints, pieces: Ints) -> tuple[Tree, Ints]:

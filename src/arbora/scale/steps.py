@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from arbora._base.checkpoint import Checkpoint, identity_of
-from arbora._base.distributed import Engine
+from arbora._base.distributed import Workers
 from arbora._base.files import read_archive, write_archive
 from arbora._base.optional import require
 
@@ -21,11 +21,11 @@ Result = TypeVar("Result", bound=tuple[Any, ...])
 class Steps:
     """Tasks whose results, named tuples of arrays, are read where an earlier run finished them."""
 
-    def __init__(self, checkpoint: Checkpoint | None, engine: Engine) -> None:
+    def __init__(self, checkpoint: Checkpoint | None, workers: Workers) -> None:
         self._checkpoint = checkpoint
         self._delayed = require("dask", "A Dask array").delayed
         if checkpoint is not None:
-            _check_visible(checkpoint.folder, engine)
+            _check_visible(checkpoint.folder, workers)
 
     def task(self, name: str, kind: type[Result], function: Callable[..., Result], *arguments: Any) -> Any:
         """The delayed result of a function."""
@@ -72,14 +72,14 @@ def _read(path: str, kind: type[Result]) -> Result:
     return kind(*(arrays[name] for name in kind._fields))  # type: ignore[attr-defined]
 
 
-def _check_visible(folder: Path, engine: Engine) -> None:
+def _check_visible(folder: Path, workers: Workers) -> None:
     """Refuse a folder that only this machine sees: workers write to it, and later ones must find it."""
-    if engine.client is None:
+    if workers.client is None:
         return
     sign = folder.resolve() / f"seen-{uuid.uuid4().hex}"
     sign.touch()
     try:
-        seen = engine.client.run(_is_file, str(sign))
+        seen = workers.client.run(_is_file, str(sign))
     finally:
         sign.unlink()
     blind = [worker for worker, sees in seen.items() if not sees]

@@ -23,7 +23,7 @@ def neighbor_edges(
     """Edges of the first `n_own` rows to their neighbors among all rows, weighted as in `knn`: csr[n_own, n_rows].
 
     The rows are those of a part, and after them those of other parts that may be neighbors of them. For the cosine they
-    have length 1. Equal rows must all be there.
+    have length 1. Equal rows must all be there. The array is overwritten: memory may not hold a second copy.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def neighbor_edges(
         # groups are numbered by their first row, so that those of own rows come first
         n_wanted = int(groups.group[:n_own].max()) + 1
         different = rows[groups.first] if groups.has_duplicates else rows
-        index = NeighborIndex(different, centered=False, seed=seed, n_threads=1)
+        index = NeighborIndex(different, centered=False, seed=seed, n_threads=1, overwrite=True)
         near, distance = index.neighbors(min(n_neighbors, len(groups.first) - 1), 1, n_wanted=n_wanted)
     distance = measured(distance, metric)
     weight = Weighting("fuzzy", distance).of_own(distance)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from arbora._base.distributed import Engine, client_for, sum_as_tree
+from arbora._base.distributed import Workers, sum_as_tree, workers_for
 from arbora._base.exact_sums import joined, rounders
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
@@ -63,12 +63,12 @@ class ShardedGraph(GraphSimilarity):
         self.names = None
 
     @property
-    def engine(self) -> Engine:  # type: ignore[override]
+    def workers(self) -> Workers:  # type: ignore[override]
         """Where the shards are worked on."""
-        return client_for(*self.parts)
+        return workers_for(*self.parts)
 
     def _gather(self, tasks: list[Any]) -> list[Any]:
-        return self.engine.gather(tasks)
+        return self.workers.gather(tasks)
 
     def _summed(self, function: Callable[..., Floats], *arguments: Any) -> Floats:
         """Exact sum over the shards of what a function answers in levels."""
@@ -87,7 +87,7 @@ class ShardedGraph(GraphSimilarity):
     def persisted(self) -> ShardedGraph:
         """The same graph with its edges read once, and kept where they were read."""
         kept = copy(self)
-        kept.parts = self.engine.persist(self.parts)
+        kept.parts = self.workers.persist(self.parts)
         return kept
 
     # ---- everything at once --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.distributed import client_for, is_dask_frame
+from arbora._base.distributed import is_dask_frame, workers_for
 from arbora._base.exact_sums import in_levels, sum_by_key
 from arbora._base.optional import require
 from arbora._base.row_parts import reading
@@ -61,7 +61,7 @@ def open_shards(data: Any) -> list[Any]:
     """One delayed `Edges` per partition of a frame or per file of a directory."""
     delayed = require("dask", "Edges in shards").delayed
     if is_dask_frame(data):
-        client_for(data)
+        workers_for(data)
         _check_columns([str(name) for name in data.columns], "The frame of edges")
         return [
             delayed(_of_frame)(part, f"Partition {number} of the edges")
