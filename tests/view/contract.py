@@ -20,6 +20,13 @@ from arbora.view.session import Session, editing_session
 HOSTILE = "</script><b>Straße ÉCOLE</b>"
 
 
+def with_dust():
+    """Two groups and many points far from everything, which no cut into few clusters makes a cluster."""
+    rng = np.random.default_rng(3)
+    X = np.vstack([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 20, 300 * rng.normal(size=(30, 2))])
+    return ab.linkage(X, "average")
+
+
 def contents():
     """Pages that between them hold everything a page can hold."""
     rng = np.random.default_rng(0)
@@ -57,6 +64,9 @@ def contents():
     yield "bare", Content(random_tree(30, rng))
     yield "taxonomy", Content(random_tree(40, rng).taxonomy([3, 9, 15]), classes=np.arange(40) % 5)
     yield "leaf", Content(Tree([-1], 1))
+    yield "dust", Content(with_dust(), classes=np.arange(330) % 4)
+    wide = with_dust().prune(max_size=3)
+    yield "wide dust", Content(wide.compress(60), classes=np.arange(wide.n_leaves) % 4)
     yield "unnamed words", Content(random_tree(25, rng), texts=[f"word{k % 4} shared" for k in range(25)])
 
 
@@ -168,6 +178,7 @@ def edited_pages():
     graph = ab.similarity.knn(rng.normal(size=(n, 3)), n_neighbors=5)
     yield "everything, edited", named, about, graph
     yield "bare, edited", random_tree(25, rng), {}, None
+    yield "dust, edited", with_dust(), {}, None
     yield "dense, edited", random_tree(30, rng), {}, ab.similarity.cosine(rng.random((30, 4)))
 
 

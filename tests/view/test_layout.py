@@ -65,9 +65,9 @@ def test_the_disk_holds_the_root_in_the_middle_and_children_further_out(tree):
 
 @given(trees(max_leaves=15, heights=True), st.integers(1, 15))
 def test_split_ranks_give_the_cut_of_the_tree(tree, k):
-    from arbora.view.scores import cluster_nodes
+    from arbora.view.scores import cut_parts
 
-    nodes = cluster_nodes(Layout(tree), k)
+    nodes = cut_parts(Layout(tree), k).nodes
     labels = np.empty(tree.n_leaves, dtype=int)
     for label, node in enumerate(nodes):
         labels[tree.leaves(node)] = label

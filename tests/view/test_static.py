@@ -95,7 +95,7 @@ def test_large_trees_are_truncated_to_wedges():
 
 def test_a_deep_chain_is_drawn_without_recursion():
     for kind in KINDS:
-        chain(3000).plot(kind, max_leaves=100)
+        assert chain(3000).plot(kind, max_leaves=100).has_data(), kind
 
 
 def test_colors_follow_the_majority(iris):
@@ -175,6 +175,8 @@ def test_pictures_are_saved_in_every_format(iris, tmp_path):
 def test_wrong_options_are_named(options, words):
     with pytest.raises(ValueError, match=words):
         Tree.from_newick("((a,b),c);").plot(**options)
+    with pytest.raises(TypeError, match="max_leaves must be a whole number"):
+        Tree.from_newick("((a,b),c);").plot(max_leaves=None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -282,7 +284,8 @@ def test_clusters_and_classes_share_no_color(iris):
 def test_one_leaf_and_two_leaves_are_drawn():
     for text in ("a;", "(a,b);"):
         for kind in KINDS:
-            Tree.from_newick(text).plot(kind)
+            ax = Tree.from_newick(text).plot(kind)
+            assert ax.has_data() or ax.texts, (text, kind)
 
 
 def test_geodesics_run_from_start_to_end_along_circles_that_meet_the_rim_at_right_angles():

@@ -24,6 +24,6 @@ def flat_clusters(tree: Tree, n_clusters: int | Literal["auto"]) -> Ints:
     array([0, 0, 1, 1])
     """
     if is_auto(n_clusters):
-        return tree.cut("auto", min_size="auto")
+        return tree.cut("auto")
     wanted = check_n_clusters(n_clusters, tree.n_leaves)
-    return tree.cut(wanted, min_size="auto", exact="nearest")
+    return tree.cut(wanted, exact="nearest")

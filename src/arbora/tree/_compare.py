@@ -6,10 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arbora._base.memory import refuse_if_too_large
+from arbora._base.pieces import pieces_of
+from arbora._base.threads import in_background
 from arbora._base.types import Floats, Ints
 from arbora.tree import _compare_kernels as compare_kernels
 from arbora.tree._tree import Tree
 from arbora.tree.matching import matched_pair
+
+_PAIRS_PER_CALL = 10_000_000
 
 
 def same_topology(tree: Tree, other: Tree, *, common: bool = False) -> bool:
@@ -90,7 +94,7 @@ def triplet_distance(tree: Tree, other: Tree, *, normalize: bool = False, common
     first = (tree.parent, tree.sizes, tree.leaf_order, tree.leaf_start, *tree.child_lists)
     lca_index = (other.neighbor_lca, other.range_maxima)
     second = (other.parent, other.sizes, other.leaf_start, *other.child_lists, *lca_index)
-    differing = compare_kernels.count_differing_triples(first, second)
+    differing = in_background(lambda: compare_kernels.count_differing_triples(first, second))
     n_triples = n * (n - 1) * (n - 2) // 6
     return differing / n_triples if normalize else float(differing)
 
@@ -114,9 +118,14 @@ def cophenetic(tree: Tree, i: ArrayLike | None = None, j: ArrayLike | None = Non
         return heights
     if i is not None or j is not None:
         raise ValueError("cophenetic() takes both i and j, or neither for all pairs.")
-    return np.asarray(
-        compare_kernels.condensed_lca_heights(tree.n_leaves, tree.leaf_order, tree.neighbor_lca, tree.height)
-    )
+    n = tree.n_leaves
+    to_later = np.arange(n - 1, 0, -1)
+    found = np.empty(n * (n - 1) // 2)
+    for first, last in pieces_of(np.append(0, np.cumsum(to_later)), _PAIRS_PER_CALL):
+        compare_kernels.condensed_lca_heights(
+            first, last, tree.leaf_order, tree.neighbor_lca, tree.height, found
+        )
+    return found
 
 
 def cophenetic_correlation(tree: Tree, other: Tree, *, common: bool = False) -> float:

@@ -55,16 +55,18 @@ def bound_positions(parent, n_leaves, position):
 
 
 @kernel()
-def condensed_lca_heights(n_leaves, leaf_order, joined, height):
-    """Height of the LCA of every pair, in SciPy's condensed order."""
-    found = np.empty(n_leaves * (n_leaves - 1) // 2)
-    for a in range(n_leaves - 1):
+def condensed_lca_heights(first, last, leaf_order, joined, height, found):
+    """Set the height of the LCA of every pair, in SciPy's condensed order, whose leaf that comes first is in a range.
+
+    Leaves are numbered in `leaf_order` here; the range is first .. last-1.
+    """
+    n_leaves = leaf_order.shape[0]
+    for a in range(first, last):
         highest = joined[a]
         for b in range(a + 1, n_leaves):
             highest = max(highest, joined[b - 1])
             i, j = min(leaf_order[a], leaf_order[b]), max(leaf_order[a], leaf_order[b])
             found[i * n_leaves - i * (i + 1) // 2 + j - i - 1] = height[highest]
-    return found
 
 
 @kernel()
@@ -328,7 +330,7 @@ def sum_at_node(node, positions, first, last, counts, n_leaves, start, size, off
     return others * (pairs // 2), shared
 
 
-@kernel()
+@kernel(nogil=True)
 def count_differing_triples(first, second):
     """Number of triples of leaves that two trees resolve differently; see the top of this file.
 

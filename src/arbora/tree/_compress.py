@@ -10,7 +10,7 @@ from arbora._base.params import check_choice, check_whole
 from arbora._base.types import Floats
 from arbora.tree import edit_kernels
 from arbora.tree._tree import Tree
-from arbora.tree.cutting import joining_heights
+from arbora.tree.parting import joining_heights
 from arbora.tree.pass_kernels import meeting_mass
 from arbora.tree.surgery import keep_internal
 

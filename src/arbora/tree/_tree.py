@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
-from arbora._base.params import is_auto
 from arbora._base.types import Floats, Ints, Objective, PathLike
 from arbora.tree._pictures import TreePictures
 from arbora.tree._sources import TreeSources
@@ -17,10 +16,15 @@ from arbora.tree._sources import TreeSources
 if TYPE_CHECKING:
     from typing import Unpack
 
+    import networkx
+    import pandas
+    import polars
+
     from arbora.insight.words import Keyword, Topic
-    from arbora.tree.cutting import Criterion, Exact, Level
+    from arbora.tree.cutting import Criterion, Level
     from arbora.tree.formats.frame import Library
-    from arbora.tree.objective_cut import CutObjective, MinSize
+    from arbora.tree.objective_cut import CutObjective
+    from arbora.tree.parting import Exact, MinSize
     from arbora.tree.taxonomy import LevelObjective
 
 # Methods import what they need when they are called: a tree alone loads neither SciPy nor the formats.
@@ -88,7 +92,7 @@ class Tree(TreeSources, TreePictures):
 
         return newick.write(self, lengths=lengths, support=support)
 
-    def to_networkx(self) -> Any:
+    def to_networkx(self) -> networkx.DiGraph[int]:
         """A networkx directed tree with edges from parent to child and node attributes."""
         from arbora.tree.formats import networkx
 
@@ -102,7 +106,13 @@ class Tree(TreeSources, TreePictures):
 
         return itol.write(self, directory, metadata=metadata)
 
-    def to_frame(self, library: Library = "pandas") -> Any:
+    @overload
+    def to_frame(self, library: Literal["pandas"] = "pandas") -> pandas.DataFrame: ...
+
+    @overload
+    def to_frame(self, library: Literal["polars"]) -> polars.DataFrame: ...
+
+    def to_frame(self, library: Library = "pandas") -> pandas.DataFrame | polars.DataFrame:
         """One row per node, as a frame of pandas or polars: parent, name, size, depth, height, support, is_leaf."""
         from arbora.tree.formats import frame
 
@@ -174,10 +184,11 @@ class Tree(TreeSources, TreePictures):
         max_size : int, optional
             The fewest splits after which no cluster has more leaves.
         min_size : int or "auto", optional
-            Alone: the most splits such that no cluster has fewer leaves. With `n_clusters`: smaller branches are
-            not clusters; their leaves join the largest cluster nearest to them in the tree. "auto" is a twenty-
-            fifth of the mean size by height or balance, and half its square root by the other objectives. Without it
-            a branch of any size counts.
+            With `n_clusters`: smaller branches are not clusters; their leaves stay with the larger side of the node
+            at which they join. "auto", the default, is a twenty-fifth of the mean size of a cluster by height or
+            balance, and half its square root by the other objectives; a size that leaves too few clusters is lowered.
+            Below 50 leaves per cluster it changes nothing. With 1 a branch of any size is a cluster, as in SciPy's
+            ``fcluster``. Without `n_clusters`: the most splits such that no cluster has fewer leaves.
         by : {"height", "information", "modularity", "density", "variance", "balance"}
             What the cut into `n_clusters` is best at; see `arbora.tree.objective_cut`. "information" and
             "modularity" need `similarity`, "variance" needs `data`.
@@ -193,7 +204,7 @@ class Tree(TreeSources, TreePictures):
             - ``"binarize"``: exactly `n_clusters`, from the tree with that node taken apart in steps
               (`binarize`).
         outliers : bool
-            Label leaves of branches below `min_size` with -1 instead of joining them to a cluster.
+            Label leaves of branches too small to be clusters with -1 instead of joining them to one.
 
         Returns
         -------
@@ -212,38 +223,28 @@ class Tree(TreeSources, TreePictures):
         >>> chain.cut(2), chain.cut(2, min_size=2), chain.cut(2, min_size=2, outliers=True)
         (array([0, 0, 0, 0, 0, 0, 1]), array([0, 0, 1, 1, 0, 0, 0]), array([ 0,  0,  1,  1, -1, -1, -1]))
         """
-        from arbora.tree import cutting, objective_cut
+        from arbora.tree import cutting
 
-        # arrays compare element by element: anything but a string is refused by the checks below
-        by_height = isinstance(by, str) and by == "height" and min_size is None
-        if n_clusters is not None and (not by_height or is_auto(n_clusters)):
-            if height is not None or max_size is not None:
-                raise ValueError("n_clusters cannot be combined with height or max_size.")
-            return objective_cut.best_cut(
-                self,
-                n_clusters,
-                by,
-                min_size=("auto" if is_auto(n_clusters) else 1) if min_size is None else min_size,
-                similarity=similarity,
-                data=data,
-                exact=exact,
-                outliers=outliers,
-            )
-        objective_cut.refuse_without_n_clusters(by, min_size, outliers)
         return cutting.cut(
             self,
-            cast("int | None", n_clusters),
+            n_clusters,
+            outliers=outliers,
             height=height,
             max_size=max_size,
-            min_size=cast("int | None", min_size),
+            min_size=min_size,
+            by=by,
+            similarity=similarity,
+            data=data,
             exact=exact,
         )
 
-    def cut_nodes(self, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Ints:
+    def cut_nodes(
+        self, n_clusters: int | Literal["auto"] | None = None, **criterion: Unpack[Criterion]
+    ) -> Ints:
         """The nodes that stand for the clusters of `cut`, in label order.
 
-        `criterion` as in `cut`: ``height``, ``max_size``, ``min_size`` or ``exact``; with `n_clusters` also ``by`` with
-        its ``similarity`` or ``data``.
+        `criterion` as in `cut`. Leaves of branches too small to be clusters belong to a cluster of `cut`, but are not
+        below its node.
 
         Examples
         --------
@@ -257,12 +258,16 @@ class Tree(TreeSources, TreePictures):
         return cutting.cut_nodes(self, n_clusters, **criterion)
 
     def flat_clusterings(
-        self, n_clusters: Sequence[int] | None = None, *, exact: Exact = "raise"
+        self,
+        n_clusters: Sequence[int] | None = None,
+        *,
+        exact: Exact = "raise",
+        min_size: MinSize = "auto",
     ) -> Iterator[tuple[int, Ints]]:
-        """Iterate over (n_clusters, labels) along the tree, coarse to fine."""
+        """Iterate over (n_clusters, labels) of `cut` along the tree, coarse to fine."""
         from arbora.tree import cutting
 
-        return cutting.flat_clusterings(self, n_clusters, exact=exact)
+        return cutting.flat_clusterings(self, n_clusters, exact=exact, min_size=min_size)
 
     def levels(self, max_levels: int = 3, *, max_clusters: int | None = None) -> list[Level]:
         """The few most telling cuts: those before the largest gaps in height."""
@@ -275,13 +280,13 @@ class Tree(TreeSources, TreePictures):
     ) -> Tree:
         """N-ary tree over the same leaves with exactly these numbers of clusters at its levels.
 
-        Branches below `min_size` join the nearest cluster; see `arbora.tree.taxonomy.taxonomy`.
+        Each level is the `cut` into that number; see `arbora.tree.taxonomy.taxonomy`.
         """
         from arbora.tree.taxonomy import taxonomy
 
         return taxonomy(self, n_clusters, min_size=min_size, by=by)
 
-    def prune(self, n_clusters: int | None = None, **criterion: Unpack[Criterion]) -> Tree:
+    def prune(self, n_clusters: int | Literal["auto"] | None = None, **criterion: Unpack[Criterion]) -> Tree:
         """The upper part as a tree: the clusters of a cut become its leaves, in label order; as in `cut_nodes`."""
         from arbora.tree import cutting
 

@@ -7,6 +7,7 @@ from collections import namedtuple
 import numpy as np
 
 from arbora._base.jit import inner, kernel, pass_kernel
+from arbora._base.threads import in_background
 
 # What a contraction is charged by: see `contract_greedily`.
 DASGUPTA, SAMPLING_DIVERGENCE = 0, 1
@@ -303,11 +304,11 @@ def contract_greedily(parent, n_leaves, weight, level, objective, n_internal):
     # the heap of all internal nodes but the root, and some room
     items = np.arange(n_leaves, n_nodes + 15)
     arrays = (weight, level, links, stands_for, keep, price, np.empty(len(items)), items)
-    contract_until(parent, n_leaves, objective, n_internal, *arrays)
+    in_background(lambda: contract_until(parent, n_leaves, objective, n_internal, *arrays))
     return keep
 
 
-@kernel()
+@kernel(nogil=True)
 def contract_until(
     parent, n_leaves, objective, n_internal, weight, level, links, stands_for, keep, price, keys, items
 ):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from arbora._base.types import Floats
-from arbora.tree.cutting import joining_heights
+from arbora.tree.parting import joining_heights
 
 if TYPE_CHECKING:
     from arbora.tree._tree import Tree

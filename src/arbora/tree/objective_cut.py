@@ -10,7 +10,8 @@ left out of the sum, and afterwards join the nearest cluster or are marked as ou
 - "density" (needs heights): how long its members stay together, in height; the excess of mass of HDBSCAN.
 - "variance" (needs `data`): less the squared distances from its mean, as in k-means and Ward's method.
 - "balance": less the square of its size.
-- "height": less the heights of the joins inside it, so that the highest joins are split.
+
+By "height", the default, the highest joins are split, one after the other: see `arbora.tree.parting`.
 """
 
 from __future__ import annotations
@@ -22,22 +23,16 @@ import numpy as np
 
 from arbora._base.arrays import as_vectors
 from arbora._base.memory import refuse_if_too_large
-from arbora._base.params import check_choice, check_switch, check_whole, is_auto
-from arbora._base.types import Bools, Floats, Ints
+from arbora._base.params import check_choice, check_whole, is_auto
+from arbora._base.types import Floats, Ints
 from arbora.tree import objective_kernels as kernels
-from arbora.tree.cutting import Exact, check_count, check_exact, joining_heights
-from arbora.tree.number import find_number, least_size
+from arbora.tree.parting import SHARE_OF_MEAN, Exact, MinSize, Parts, check_count, joining_heights
 from arbora.tree.pass_kernels import sum_to_root
 
 if TYPE_CHECKING:
     from arbora.tree._tree import Tree
 
 CutObjective: TypeAlias = Literal["height", "information", "modularity", "density", "variance", "balance"]
-MinSize: TypeAlias = int | Literal["auto"]
-# By height alone nothing distinguishes a rare cluster from dust: it needs a twenty-fifth of the mean size. Other
-# objectives weigh a cluster by themselves, and half the square root of the mean size is enough. Chosen on the sets of
-# benchmarks/defaults.py that are not reported, and on the four graphs of the FPH paper.
-_SHARE_BY_HEIGHT = 25
 # Where the number of clusters is to be found, their least size is that of a cut into this many.
 _SUPPOSED = 20
 # Every number of clusters up to this is compared where the number is to be found.
@@ -106,7 +101,7 @@ class Partitions:
         return np.asarray(found)
 
 
-def best_cut(
+def best_parts(
     tree: Tree,
     n_clusters: int | Literal["auto"],
     by: CutObjective,
@@ -115,25 +110,16 @@ def best_cut(
     similarity: Any = None,
     data: Any = None,
     exact: Exact = "raise",
-    outliers: bool = False,
-) -> Ints:
-    """Cluster of each leaf in the best partition; parameters as in `Tree.cut`."""
-    if check_exact(exact) == "binarize":
-        tree = tree.binarize()
-    if is_auto(n_clusters) and isinstance(by, str) and by == "height":
-        is_given = min_size is not None and not is_auto(min_size)
-        smallest = None if not is_given else check_min_size(min_size, tree.n_leaves, 1, by)
-        found = find_number(tree, smallest)
-        nodes = best_nodes(tree, found.n_clusters, by, smallest or least_size(tree.n_leaves), exact="nearest")
-        return labels_of_nodes(tree, nodes, mark_outliers=outliers)
+) -> Parts:
+    """The clusters of the best partition; parameters as in `Tree.cut`."""
     if is_auto(n_clusters):
         smallest = check_min_size(min_size, tree.n_leaves, _SUPPOSED if is_auto(min_size) else 1, by)
         value = node_values(tree, by, smallest, similarity=similarity, data=data)
         partitions = Partitions(tree, value, _most(tree, smallest), smallest)
-        return labels_of_nodes(tree, partitions.nodes(_best_number(partitions, by)), mark_outliers=outliers)
+        return parts_of_nodes(tree, partitions.nodes(_best_number(partitions, by)))
     wanted = check_count(tree, "n_clusters", n_clusters)
     nodes = best_nodes(tree, wanted, by, min_size, similarity=similarity, data=data, exact=exact)
-    return labels_of_nodes(tree, nodes, mark_outliers=outliers)
+    return parts_of_nodes(tree, nodes)
 
 
 def best_nodes(
@@ -159,19 +145,6 @@ def best_nodes(
         if min_size != "auto" or smallest == 1 or n_clusters in partitions.possible():
             return partitions.nodes(_possible_number(partitions, n_clusters, exact))
         smallest //= 2
-
-
-def refuse_without_n_clusters(by: str, min_size: Any, outliers: Any) -> None:
-    """Refuse, without a number of clusters, what only makes sense with one."""
-    check_switch(outliers, "outliers")
-    if check_choice(by, "by", get_args(CutObjective)) != "height":
-        raise ValueError(f"by={by!r} needs n_clusters, or n_clusters='auto'.")
-    if isinstance(min_size, str):
-        raise ValueError(f"min_size={min_size!r} needs n_clusters.")
-    if outliers:
-        raise ValueError(
-            "outliers=True needs n_clusters and min_size: leaves of smaller branches are outliers."
-        )
 
 
 def _most(tree: Tree, min_size: int) -> int:
@@ -206,12 +179,15 @@ def _listed(numbers: Ints) -> str:
 
 
 def auto_min_size(n_points: int, n_clusters: int, by: CutObjective = "height") -> int:
-    """The size below which a branch is not a cluster, if the caller leaves it to us."""
+    """The size below which a branch is not a cluster, if the caller leaves it to us.
+
+    Objectives that weigh a cluster by themselves need less: half the square root of the mean size.
+    """
     mean = n_points / n_clusters
-    return max(1, int(mean / _SHARE_BY_HEIGHT if by in ("height", "balance") else math.sqrt(mean) / 2))
+    return max(1, int(mean / SHARE_OF_MEAN if by in ("height", "balance") else math.sqrt(mean) / 2))
 
 
-def check_min_size(min_size: Any, n_points: int, n_clusters: int, by: CutObjective) -> int:
+def check_min_size(min_size: Any, n_points: int, n_clusters: int, by: CutObjective = "height") -> int:
     """The smallest cluster allowed, as a number."""
     if isinstance(min_size, str):
         check_choice(min_size, "min_size", ("auto",))
@@ -225,26 +201,23 @@ def check_min_size(min_size: Any, n_points: int, n_clusters: int, by: CutObjecti
     return number
 
 
-def labels_of_nodes(
-    tree: Tree, nodes: Ints, *, mark_outliers: bool = False, sizes: Ints | None = None
-) -> Ints:
-    """Cluster of each leaf, numbered by first leaf; what lies below none of the nodes joins the nearest, or is -1."""
+def parts_of_nodes(tree: Tree, nodes: Ints, sizes: Ints | None = None) -> Parts:
+    """The clusters that begin at these nodes; what lies below none of them joins the nearest."""
     weight = tree.sizes if sizes is None else sizes
     below, nearest = kernels.label_leaves(tree.parent, tree.n_leaves, weight, nodes)
-    # numbered by the first leaf that belongs to the cluster whatever becomes of the rest
-    _, first = np.unique(below[below >= 0], return_index=True)
-    rank = np.empty(len(nodes), dtype=np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(nodes))
-    if mark_outliers:
-        return np.where(below >= 0, rank[below], -1)
-    return _by_first_leaf(rank[nearest])
+    labels = by_first_leaf(nearest)
+    return Parts(labels, nodes[nearest[np.unique(labels, return_index=True)[1]]], below >= 0)
 
 
-def _by_first_leaf(labels: Ints) -> Ints:
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+def by_first_leaf(labels: Ints) -> Ints:
+    """Labels numbered in the order of their first leaves; -1 stays."""
+    is_labeled = labels >= 0
+    _, first, inverse = np.unique(labels[is_labeled], return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return rank[inverse]
+    numbered = np.full(len(labels), -1, dtype=np.int64)
+    numbered[is_labeled] = rank[inverse]
+    return numbered
 
 
 def node_values(
@@ -267,27 +240,12 @@ def node_values(
     size = weight.astype(np.float64)
     if by == "balance":
         return -(size**2)
-    if by == "height":
-        return -_joins_inside(tree, weight >= min_size)
     height = np.where(np.isfinite(joining_heights(tree)), joining_heights(tree), 0.0)
     above = height[np.where(tree.parent >= 0, tree.parent, tree.root)]
     exits = kernels.exit_heights(
         tree.n_leaves, tree.child_offsets, tree.child_index, weight, height, weight >= min_size
     )
     return np.asarray(size * above - exits)
-
-
-def _joins_inside(tree: Tree, is_eligible: Bools) -> Floats:
-    """Sum of the heights of the joins of clusters inside each node: the fewest remain inside when the highest split.
-
-    Joins with a branch that is not a cluster do not count.
-    """
-    parts = np.zeros(tree.n_nodes, dtype=np.int64)
-    np.add.at(parts, tree.parent[:-1], is_eligible[:-1])
-    height = np.where(np.isfinite(joining_heights(tree)), joining_heights(tree), 0.0)
-    # lifted, so that every further split counts for something
-    lifted = height - height.min() + 1.0
-    return np.asarray(sum_to_root(tree.parent, lifted * np.maximum(parts - 1, 0)))
 
 
 def _shares(tree: Tree, similarity: Any, by: str) -> tuple[Floats, Floats]:

@@ -227,7 +227,7 @@ def sort_children_first(parent, n_leaves):
 
 @pass_kernel()
 def keep_nodes(parent, keep):
-    """Nearest kept strict ancestor of each node (-1 above the highest kept node). The root must be kept."""
+    """Nearest kept strict ancestor of each node; -1 where none is."""
     above = np.full(parent.shape[0], -1, dtype=np.int64)
     for node in range(parent.shape[0] - 2, -1, -1):
         p = parent[node]

@@ -10,8 +10,8 @@ import numpy as np
 
 from arbora._base.params import check_choice
 from arbora._base.types import Floats, Ints
-from arbora.tree.cutting import check_count
-from arbora.tree.objective_cut import MinSize, best_nodes, labels_of_nodes
+from arbora.tree.objective_cut import best_nodes, check_min_size, parts_of_nodes
+from arbora.tree.parting import MinSize, check_count, parting_order
 from arbora.tree.pass_kernels import max_to_root, sum_to_root
 from arbora.tree.surgery import rebuilt
 
@@ -34,8 +34,9 @@ def taxonomy(
     """N-ary tree over the same leaves with exactly these numbers of clusters at its levels.
 
     Level d, the nodes at depth d below the root, has ``n_clusters[d - 1]`` clusters; the leaves come below the last
-    level. The finest level is the cut of the tree; a coarser one joins its clusters. A cluster that the next level
-    does not split has a single child there, so that every level is complete; `collapse_unary` removes these.
+    level. By height, every level is the cut of the tree into that number (``tree.cut(k)``); by another objective the
+    finest level is, and a coarser one joins its clusters. A cluster that the next level does not split has a single
+    child there, so that every level is complete; `collapse_unary` removes these.
 
     Parameters
     ----------
@@ -43,8 +44,7 @@ def taxonomy(
     n_clusters : sequence of int
         Increasing.
     min_size : int or "auto"
-        Smaller branches are no clusters of their own: they join the nearest. "auto" is a twentieth of the mean
-        size of a cluster at each level.
+        Smaller branches are no clusters of their own, as in `Tree.cut`.
     by : {"height", "density", "balance"}
         What the levels are best at; see `Tree.cut`.
 
@@ -63,7 +63,21 @@ def taxonomy(
         raise ValueError(f"n_clusters must be a list of increasing numbers of clusters. Got {counts}.")
     # the root is the level of 1, the leaves that of n
     inner = [k for k in counts if 1 < k < tree.n_leaves]
-    return _tree_of_levels(tree, _nested_levels(tree, inner, min_size, by))
+    levels = (
+        _levels_of_cuts(tree, inner, min_size)
+        if by == "height"
+        else _nested_levels(tree, inner, min_size, by)
+    )
+    return _tree_of_levels(tree, levels)
+
+
+def _levels_of_cuts(tree: Tree, counts: list[int], min_size: MinSize) -> list[_Groups]:
+    """The cuts into these numbers of clusters, which nest, from fine to coarse."""
+    if not isinstance(min_size, str):
+        check_min_size(min_size, tree.n_leaves, max(counts, default=1))
+    order = parting_order(tree, min_size)
+    parts = [order.parts(tree, order.n_steps(k)) for k in reversed(counts)]
+    return [_Groups(one.labels, one.nodes) for one in parts]
 
 
 def _nested_levels(tree: Tree, counts: list[int], min_size: MinSize, by: LevelObjective) -> list[_Groups]:
@@ -75,7 +89,7 @@ def _nested_levels(tree: Tree, counts: list[int], min_size: MinSize, by: LevelOb
         over = tree if len(levels) == 0 else tree.restrict(_first_leaves(tree, standing))
         sizes = _sizes(over, np.bincount(group))
         nodes = best_nodes(over, k, by, min_size, sizes=sizes)
-        labels = labels_of_nodes(over, nodes, sizes=sizes)
+        labels = parts_of_nodes(over, nodes, sizes).labels
         standing = _nodes_of_groups(tree, standing, labels, k)
         group = labels[group]
         levels.append(_Groups(group, standing))

@@ -263,6 +263,7 @@ class Content:
             "x": layout.center.astype(wide),
             "y": layout.along("height" if tree.height is not None else "size").astype(np.float32),
             "rank": layout.split_rank.astype(np.int32),
+            "parted": layout.parting.step.astype(np.int32),
             "deep": layout.deepest.astype(np.int32),
             "rho": layout.disk_radius.astype(np.float32),
         }

@@ -13,7 +13,7 @@ from arbora.view import palette
 from arbora.view.columns import read_column
 from arbora.view.layout import Layout
 from arbora.view.picture import STYLE, pyplot
-from arbora.view.scores import cluster_nodes, describe_cut
+from arbora.view.scores import cut_parts, describe_cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,12 +145,14 @@ def _level_curves(
 ) -> tuple[dict[str, list[float]], str]:
     if y is not None:
         column = read_column(tree, "y", y, as_classes=True)
-        found = [describe_cut(tree, cluster_nodes(layout, int(k)), column) for k in counts]
+        found = [describe_cut(layout, cut_parts(layout, int(k)).labels, column) for k in counts]
         keys = (("purity", "purity"), ("NMI", "nmi"), ("ARI", "ari"))
         return {name: [one[key] for one in found] for name, key in keys}, "score"
     if tree.height is None:
-        largest = [tree.sizes[cluster_nodes(layout, int(k))].max() / tree.n_leaves for k in counts]
+        largest = [np.bincount(cut_parts(layout, int(k)).labels).max() / tree.n_leaves for k in counts]
         return {"largest cluster": largest}, "share of the largest cluster"
-    height = np.append(np.sort(layout.effective_height[tree.n_leaves :])[::-1], layout.effective_height.min())
+    height = np.append(layout.parting.height[:-1], layout.effective_height.min())
     split = np.searchsorted(layout.clusters_after, counts)
-    return {"height": list(height[split] - height[split + 1])}, "height lost at the split"
+    # a small branch that joins high may part late
+    lost = np.maximum(np.minimum.accumulate(height)[split] - height[split + 1], 0)
+    return {"height": list(lost)}, "height lost at the split"

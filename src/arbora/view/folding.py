@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.view import scores
 from arbora.view._pack import pack
 from arbora.view.columns import MISSING, Column
 from arbora.view.content import Content
@@ -18,14 +17,16 @@ _MOST_IMAGE_BYTES = 16_000_000
 
 
 def folded_pack(content: Content, max_leaves: int) -> bytes:
-    """What a page needs of the finest cut into at most `max_leaves` groups: every node above them, and them."""
-    nodes, opened = _upper_nodes(content, max_leaves)
+    """What a page needs of the finest cut of at most `max_leaves` groups: every node above them, and them."""
+    done = _n_splits(content, max_leaves)
+    nodes, opened = _upper_nodes(content, done)
     groups = nodes[opened <= 0]
     groups = groups[np.argsort(content.tree.leaf_start[groups])]
     cards = [card_facts(content, int(node)) for node in nodes]
     facts = content.facts() | {
         "folded": True,
         "nGroups": len(groups),
+        "mostClusters": int(content.layout.parting.n_clusters[done]),
         "hasPoints": False,
         "hasTangle": False,
         "hasTexts": False,
@@ -46,10 +47,17 @@ def folded_pack(content: Content, max_leaves: int) -> bytes:
     return pack(facts, arrays | images)
 
 
-def _upper_nodes(content: Content, max_leaves: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _n_splits(content: Content, max_leaves: int) -> int:
+    """Steps after which the tree lies in at most `max_leaves` groups, clusters or small branches that belong to one."""
+    tree, first = content.tree, content.layout.split_rank
+    n_steps = len(content.layout.parting.nodes)
+    more = np.bincount(first[tree.n_leaves :], tree.n_children - 1, n_steps)[:n_steps]
+    return int(np.searchsorted(1 + np.cumsum(more), max_leaves, side="right"))
+
+
+def _upper_nodes(content: Content, done: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Nodes of the page, breadth first, and how many children of each follow: -1 for a group of several leaves."""
     tree, layout = content.tree, content.layout
-    done = scores.splits_for(layout, max_leaves)
     nodes, opened = [tree.root], []
     for node in nodes:
         splits = node >= tree.n_leaves and layout.split_rank[node] < done

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.tree import Tree
-from arbora.tree.cutting import SplitOrder, split_order
+from arbora.tree.parting import PartingOrder, parting_order
 from arbora.view import _kernels as kernels
 
 Floats = NDArray[np.float64]
@@ -131,21 +131,19 @@ class Layout:
         return place
 
     @cached_property
+    def parting(self) -> PartingOrder:
+        """The order in which `Tree.cut` takes the tree apart."""
+        return parting_order(self.tree)
+
+    @property
     def split_rank(self) -> NDArray[np.int64]:
-        """When a cut from the root down splits each node: 0 for the root; leaves, never split, come last."""
-        tree = self.tree
-        rank = np.full(tree.n_nodes, tree.n_internal, dtype=np.int64)
-        rank[self._splits.nodes] = np.arange(tree.n_internal)
-        return rank
+        """Which step of a cut from the root down first takes something below each node apart; leaves come last."""
+        return self.parting.first
 
-    @cached_property
-    def _splits(self) -> SplitOrder:
-        return split_order(self.tree)
-
-    @cached_property
+    @property
     def clusters_after(self) -> NDArray[np.int64]:
-        """Number of clusters after each split, in the order of `split_rank`."""
-        return self._splits.n_clusters[1:]
+        """Number of clusters after each step."""
+        return self.parting.n_clusters[1:]
 
 
 def _from_root(height: Floats) -> Floats:

@@ -100,12 +100,13 @@ def _cluster_handles(layout: Layout, n_clusters: int) -> list[Any]:
     from matplotlib.lines import Line2D
 
     tree = layout.tree
-    roots = scores.cluster_nodes(layout, n_clusters)
+    parts = scores.cut_parts(layout, n_clusters)
+    roots, sizes = parts.nodes, np.bincount(parts.labels)
     shades = palette.categorical(len(roots))
     found = []
     for k, node in enumerate(roots[:MOST_ENTRIES]):
         own = "" if tree.name is None or node < tree.n_leaves else str(tree.name[node])
-        found.append(_entry(shades[k], f"{own or f'cluster {k}'} ({tree.sizes[node]:,})"))
+        found.append(_entry(shades[k], f"{own or f'cluster {k}'} ({sizes[k]:,})"))
     if len(roots) > MOST_ENTRIES:
         found.append(Line2D([], [], linestyle="none", label=f"and {len(roots) - MOST_ENTRIES:,} more"))
     return found

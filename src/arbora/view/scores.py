@@ -1,62 +1,64 @@
-"""A cut of the tree as the explorer shows it: the nodes that stand for the clusters, and their scores."""
+"""A cut of the tree as the explorer shows it: its clusters, the nodes they consist of, and their scores."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.metrics import agreement
-from arbora.tree import Tree
+from arbora.tree.parting import Parts
 from arbora.view.columns import MISSING, Column
 from arbora.view.layout import Layout
 
 
+class Pieces(NamedTuple):
+    """The highest nodes that lie in one cluster each, in the order of their leaves, and the number of their cluster.
+
+    A cluster consists of one, or of several where branches too small to be clusters belong to it.
+    """
+
+    nodes: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+
+
 def splits_for(layout: Layout, n_clusters: int) -> int:
-    """Number of splits, from the root down, of the finest cut with at most `n_clusters` clusters.
+    """Number of steps, from the root down, of the finest cut with at most `n_clusters` clusters.
 
-    Where an n-ary split jumps over the number asked for, this is the last number before it. Splits that only unwrap
-    a single child change nothing and are left out.
+    Where an n-ary split jumps over the number asked for, this is the last number before it.
     """
-    counts = np.concatenate([[1], layout.clusters_after])
-    reached = counts[np.searchsorted(counts, n_clusters, side="right") - 1]
-    return int(np.searchsorted(counts, reached))
+    return int(np.searchsorted(layout.parting.n_clusters, n_clusters, side="right")) - 1
 
 
-def cluster_nodes(layout: Layout, n_clusters: int) -> NDArray[np.int64]:
-    """Nodes of the finest cut with at most `n_clusters` clusters, numbered as `Tree.cut` numbers them.
+def cut_parts(layout: Layout, n_clusters: int) -> Parts:
+    """The finest cut with at most `n_clusters` clusters, which is that of `Tree.cut`."""
+    return layout.parting.parts(layout.tree, splits_for(layout, n_clusters))
 
-    Cluster k is ``cluster_nodes(...)[k]``: clusters are counted by the smallest leaf each holds.
-    """
-    tree = layout.tree
-    split = layout.split_rank < splits_for(layout, n_clusters)
-    above = np.append(split[tree.parent[:-1]], True)
-    nodes = np.flatnonzero(~split & above)
+
+def cut_pieces(layout: Layout, n_clusters: int) -> Pieces:
+    """The nodes that the clusters of the same cut consist of."""
+    tree, first = layout.tree, layout.split_rank
+    done = splits_for(layout, n_clusters)
+    is_below_split = np.append(first[tree.parent[:-1]] < done, True)
+    nodes = np.flatnonzero((first >= done) & is_below_split)
     nodes = nodes[np.argsort(tree.leaf_start[nodes])]
-    first = np.minimum.reduceat(tree.leaf_order, tree.leaf_start[nodes])
-    return nodes[np.argsort(first)]
+    return Pieces(nodes, cut_parts(layout, n_clusters).labels[tree.leaf_order[tree.leaf_start[nodes]]])
 
 
-def cluster_of_leaf(tree: Tree, roots: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of the cluster at each place of the leaf order."""
-    order = np.argsort(tree.leaf_start[roots])
-    return np.repeat(order, tree.sizes[roots[order]])
-
-
-def describe_cut(tree: Tree, roots: NDArray[np.int64], truth: Column | None) -> dict[str, Any]:
+def describe_cut(layout: Layout, labels: NDArray[np.int64], truth: Column | None) -> dict[str, Any]:
     """Sizes of the clusters and, against a column of classes, purity, NMI and ARI."""
-    sizes = tree.sizes[roots]
+    sizes = np.bincount(labels)
     share = sizes / sizes.sum()
     facts: dict[str, Any] = {
-        "clusters": len(roots),
+        "clusters": len(sizes),
         "largest": int(sizes.max()),
         "smallest": int(sizes.min()),
         "effective": float(np.exp(-(share * np.log(share)).sum())),
     }
     if truth is not None and truth.scores:
         known = truth.values != MISSING
-        cluster = cluster_of_leaf(tree, roots)[known]
+        cluster = labels[layout.tree.leaf_order][known]
         facts |= compare_flat(cluster, truth.values[known].astype(np.int64), len(truth.categories))
     return facts
 

@@ -163,19 +163,28 @@ class Session:
     def _cut(self, details: Mapping[str, Any]) -> bytes:
         k = _whole(details, "k", 1, self.content.tree.n_leaves)
         column = _column_name(details)
-        roots = scores.cluster_nodes(self.content.layout, k)
+        tree, layout = self.content.tree, self.content.layout
+        parts, pieces = scores.cut_parts(layout, k), scores.cut_pieces(layout, k)
         truth = self.content.column(column) if column else None
-        facts = scores.describe_cut(self.content.tree, roots, truth)
-        facts["splits"] = scores.splits_for(self.content.layout, k)
-        sizes = self.content.tree.sizes[roots]
-        return pack(facts, {"roots": roots.astype(np.int32), "sizes": sizes.astype(np.int32)})
+        facts = scores.describe_cut(layout, parts.labels, truth)
+        facts["splits"] = scores.splits_for(layout, k)
+        arrays = {
+            "roots": parts.nodes,
+            "sizes": np.bincount(parts.labels),
+            "pieces": pieces.nodes,
+            "pieceCluster": pieces.cluster,
+            "pieceStart": tree.leaf_start[pieces.nodes],
+            "pieceSize": tree.sizes[pieces.nodes],
+        }
+        return pack(facts, {name: values.astype(np.int32) for name, values in arrays.items()})
 
     def _labels(self, details: Mapping[str, Any]) -> bytes:
         k = _whole(details, "k", 1, self.content.tree.n_leaves)
         tree = self.content.tree
-        label = np.empty(tree.n_leaves, dtype=np.int32)
-        label[tree.leaf_order] = scores.cluster_of_leaf(tree, scores.cluster_nodes(self.content.layout, k))
-        return pack({"names": [self.content.leaf_name(leaf) for leaf in range(len(label))]}, {"label": label})
+        label = scores.cut_parts(self.content.layout, k).labels.astype(np.int32)
+        return pack(
+            {"names": [self.content.leaf_name(leaf) for leaf in range(tree.n_leaves)]}, {"label": label}
+        )
 
     # ---- the node card -----------------------------------------------------------------------------------
 

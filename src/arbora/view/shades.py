@@ -44,12 +44,11 @@ def number_colors(values: NDArray[np.float64], ends: tuple[float, float]) -> lis
 def cluster_colors(layout: Layout, nodes: NDArray[np.int64], n_clusters: int) -> list[str]:
     """Color of each node by the cluster of `Tree.cut` it lies in; gray above the cut."""
     tree = layout.tree
-    roots = scores.cluster_nodes(layout, n_clusters)
-    place = np.argsort(tree.leaf_start[roots])
-    at = place[np.searchsorted(tree.leaf_start[roots[place]], tree.leaf_start[nodes], side="right") - 1]
-    inside = tree.sizes[nodes] <= tree.sizes[roots[at]]
-    shades = palette.categorical(len(roots))
-    return [shades[k] if ok else palette.NEUTRAL for k, ok in zip(at, inside, strict=True)]
+    labels = scores.cut_parts(layout, n_clusters).labels
+    label = labels[tree.leaf_order[tree.leaf_start[nodes]]]
+    inside = layout.split_rank[nodes] >= scores.splits_for(layout, n_clusters)
+    shades = palette.categorical(int(labels.max()) + 1)
+    return [shades[k] if ok else palette.NEUTRAL for k, ok in zip(label, inside, strict=True)]
 
 
 def pixels(colors: list[str]) -> NDArray[Any]:

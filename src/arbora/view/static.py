@@ -94,6 +94,7 @@ def plot(
     from arbora.view import legends, static_kinds, static_marks
 
     _check_arguments(tree, kind, orientation, scale)
+    max_leaves = check_whole(max_leaves, "max_leaves", least=2)
     shown = _leaf_names(tree, names)
     branch, strips = _columns(tree, classes, metadata, colors, category_colors, n_clusters)
     with plt.rc_context(STYLE):
@@ -184,7 +185,7 @@ def _prepared(
     line_width: float | None,
 ) -> Picture:
     layout = Layout(tree)
-    nodes, opened = largest_nodes(tree, tree.root, 2 * check_whole(max_leaves, "max_leaves", least=2))
+    nodes, opened = largest_nodes(tree, tree.root, 2 * max_leaves)
     width = line_width or float(np.clip(24 / max(len(nodes), 1) ** 0.5, 0.35, 1.1))
     chosen = layout.readable_scale() if scale == "auto" else scale
     if chosen == "height" and tree.height is None:

@@ -25,10 +25,10 @@ export class Coloring {
     this.refresh();
   }
 
-  // roots: nodes of the clusters; cluster k is roots[k], as in tree.cut
-  setCut(roots) {
-    this.clusterOfRoot = new Map();
-    if (roots) roots.forEach((node, k) => this.clusterOfRoot.set(node, k));
+  // cut: as a source answers; every piece is a node that lies in one cluster, numbered as in tree.cut
+  setCut(cut) {
+    this.clusterOfPiece = new Map();
+    if (cut) cut.pieces.forEach((node, k) => this.clusterOfPiece.set(node, cut.pieceCluster[k]));
     this.refresh();
   }
 

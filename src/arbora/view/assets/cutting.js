@@ -27,7 +27,7 @@ export class Cutting {
   }
 
   get most() {
-    return Math.min(this.app.facts.nGroups || this.app.facts.nLeaves, MOST_ON_SLIDER);
+    return Math.min(this.app.facts.mostClusters || this.app.facts.nLeaves, MOST_ON_SLIDER);
   }
 
   sliderAt(k) {
@@ -46,14 +46,14 @@ export class Cutting {
 
   async set(k, show) {
     const { app } = this;
-    const wanted = Math.min(Math.max(Math.round(k) || 1, 1), app.facts.nGroups || app.facts.nLeaves);
+    const wanted = Math.min(Math.max(Math.round(k) || 1, 1), app.facts.mostClusters || app.facts.nLeaves);
     const ticket = ++this.ticket;
     const truth = this.truth;
     const cut = await app.source.cut(wanted, truth ? truth.name : null);
     // a newer position of the slider is on its way
     if (ticket !== this.ticket) return;
     this.cut = cut;
-    app.coloring.setCut(cut.roots);
+    app.coloring.setCut(cut);
     if (show) app.coloring.setBy("cut");
     app.panel.showCut(cut, truth && truth.name, wanted);
     await app.scatter.recolor();
@@ -85,7 +85,7 @@ export class Cutting {
     return level ? level[0] : null;
   }
 
-  // The cluster of the cut that holds a node, or the node itself above the cut.
+  // The highest node in the cluster that holds a node, or the node itself above the cut.
   clusterSlot(slot) {
     const { store } = this.app;
     let at = slot;

@@ -1,5 +1,6 @@
 // Where the nodes of an edited tree go: what view/layout.py computes, for a page without Python.
 import { maxToRoot } from "./edit_tree.js";
+import { partingOrder } from "./edit_parting.js";
 
 const DISK_STEP = 0.65;
 const MOST_REACHABLE = 2000;
@@ -10,7 +11,7 @@ export function nodeArrays(tree, wide) {
   const n = tree.nLeaves, along = alongHeights(tree);
   const rho = Float32Array.from(tree.sizes, (size) => DISK_STEP * Math.max(-Math.log(Math.tan((Math.PI * size) / n / 4)), 0));
   const arrays = {
-    start: tree.starts, size: tree.sizes, x: wide.from(centers(tree)), y: Float32Array.from(along), rank: splitRanks(tree),
+    start: tree.starts, size: tree.sizes, x: wide.from(centers(tree)), y: Float32Array.from(along), ...partingOrder(tree),
     deep: maxToRoot(tree.parent, tree.depths.slice()), rho, ...rectangles(tree),
   };
   if (tree.height) arrays.height = tree.height;
@@ -43,18 +44,6 @@ function alongHeights(tree) {
   const scaled = value.map((one) => one / largest);
   const top = scaled[tree.root], bottom = scaled.reduce((least, one) => Math.min(least, one), Infinity);
   return scaled.map((one) => (top <= bottom ? 0 : (top - one) / (top - bottom)));
-}
-
-// When a cut from the root down splits each node; leaves, never split, come last.
-function splitRanks(tree) {
-  let height = tree.sizes;
-  if (tree.height) {
-    height = maxToRoot(tree.parent, Float64Array.from(tree.height, (one, node) => (tree.children[node].length >= 2 ? one : -Infinity)));
-  }
-  const nInternal = tree.nNodes - tree.nLeaves, rank = new Int32Array(tree.nNodes).fill(nInternal);
-  const nodes = Array.from({ length: nInternal }, (_, k) => tree.root - k);
-  nodes.sort((a, b) => (height[a] === height[b] ? b - a : height[b] - height[a])).forEach((node, k) => (rank[node] = k));
-  return rank;
 }
 
 // The treemap: the children of a node are halved by size again and again, always across the longer side.
@@ -99,7 +88,7 @@ export function treeFacts(tree, arrays, levelsBefore) {
   const isTaxonomy = hasLevels(tree);
   return {
     nLeaves: tree.nLeaves, nNodes: tree.nNodes, maxDepth: tree.depths.reduce((a, b) => Math.max(a, b), 0), leafRho: arrays.rho[0],
-    scale: readableScale(tree, arrays.y), reachable: reachableCuts(tree, arrays.rank), isTaxonomy,
+    scale: readableScale(tree, arrays.y), reachable: reachableCuts(tree, arrays.parted), isTaxonomy,
     levels: (isTaxonomy ? levelSizes(tree) : levelsBefore).filter((k) => k > 1 && k < tree.nLeaves),
   };
 }
@@ -116,9 +105,9 @@ function readableScale(tree, along) {
 }
 
 // Numbers of clusters that a cut can give; null where all are.
-function reachableCuts(tree, rank) {
-  const gained = new Int32Array(tree.nNodes - tree.nLeaves);
-  for (let node = tree.nLeaves; node < tree.nNodes; node++) gained[rank[node]] = tree.children[node].length - 1;
+function reachableCuts(tree, parted) {
+  const gained = new Int32Array(parted[tree.root]);
+  for (const step of parted) if (step < gained.length) gained[step]++;
   const after = [];
   let clusters = 1;
   for (const more of gained) after.push((clusters += more));

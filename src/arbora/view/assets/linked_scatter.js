@@ -22,10 +22,8 @@ export class LinkedScatter extends Scatter {
       const values = await app.source.leaves(app.coloring.by);
       for (let k = 0; k < colors.length; k++) colors[k] = app.coloring.indexOfLeafValue(values[k]);
     } else if (app.cut) {
-      for (let c = 0; c < app.cut.roots.length; c++) {
-        const slot = app.store.slot(app.cut.roots[c]);
-        if (slot >= 0) colors.fill(c % app.coloring.css.length, app.store.start[slot], app.store.start[slot] + app.store.size[slot]);
-      }
+      const { pieceCluster, pieceStart, pieceSize } = app.cut;
+      pieceCluster.forEach((c, k) => colors.fill(c % app.coloring.css.length, pieceStart[k], pieceStart[k] + pieceSize[k]));
     }
     this.setColors(colors);
   }

@@ -19,9 +19,9 @@ export class FoldedSource extends LocalSource {
   }
 
   // Number of the cluster of each group.
-  clusterOfGroup(roots) {
+  clusterOfGroup(clusters) {
     const { start, size, groupStart } = this.arrays, cluster = new Int32Array(groupStart.length);
-    const order = roots.map((s, k) => [start[s], start[s] + size[s], k]).sort((a, b) => a[0] - b[0]);
+    const order = clusters.flatMap((slots, k) => slots.map((s) => [start[s], start[s] + size[s], k])).sort((a, b) => a[0] - b[0]);
     let at = 0;
     groupStart.forEach((from, group) => {
       while (from >= order[at][1]) at++;
@@ -30,18 +30,17 @@ export class FoldedSource extends LocalSource {
     return cluster;
   }
 
-  compare(roots, c) {
-    const cluster = this.clusterOfGroup(roots), a = this.arrays;
+  compare(clusters, c) {
+    const cluster = this.clusterOfGroup(clusters), a = this.arrays;
     const group = a[`cellGroup${c}`], code = a[`cellCode${c}`], count = a[`cellCount${c}`];
-    return compareCells(roots.length, this.facts.columns[c].categories.length, (add) => {
+    return compareCells(clusters.length, this.facts.columns[c].categories.length, (add) => {
       for (let k = 0; k < group.length; k++) add(cluster[group[k]], code[k], count[k]);
     });
   }
 
   // One entry per group: its node, name, size and cluster.
   async labels(k) {
-    const { roots } = this.clusterRoots(k), a = this.arrays;
-    const cluster = this.clusterOfGroup(roots), groups = [];
+    const a = this.arrays, cluster = this.clusterOfGroup(this.clustersOf(k).clusters), groups = [];
     for (let s = 0; s < a.id.length; s++) if (a.opened[s] <= 0) groups.push(s);
     groups.sort((p, q) => a.start[p] - a.start[q]);
     return { nodes: groups.map((s) => a.id[s]), names: groups.map((s) => this.nameOf(a.id[s])), sizes: groups.map((s) => a.size[s]), label: cluster };

@@ -96,30 +96,37 @@ export class LocalSource {
 
   // ---- cutting ----------------------------------------------------------------------------------------
 
-  // How many splits, in order of rank, the finest cut into at most k clusters makes.
+  // How many steps the finest cut into at most k clusters makes.
   splitsFor(k) {
     if (!this.gained) {
-      const { opened, rank, id } = this.arrays;
-      this.gained = new Int32Array(this.facts.nNodes - this.facts.nLeaves);
-      for (let s = 0; s < id.length; s++) if (opened[s] > 0) this.gained[rank[s]] = opened[s] - 1;
+      const { parted } = this.arrays;
+      // the root never parts from anything: its entry is the number of all steps
+      this.gained = new Int32Array(parted[0]);
+      for (const step of parted) if (step < parted[0]) this.gained[step]++;
     }
     let done = 0, clusters = 1;
     while (done < this.gained.length && clusters + this.gained[done] <= k) clusters += this.gained[done++];
-    // splits that only unwrap a single child change nothing
+    // steps below what the page holds
     while (done > 0 && this.gained[done - 1] === 0) done--;
     return done;
   }
 
-  // Slots of the clusters, numbered as tree.cut does: by the smallest leaf each holds.
-  clusterRoots(k) {
-    const { rank, id } = this.arrays, done = this.splitsFor(k);
-    const roots = [];
+  // The clusters, numbered as tree.cut does, by the smallest leaf each holds: slots of their pieces, the largest first.
+  clustersOf(k) {
+    const { rank, parted, id, size } = this.arrays, done = this.splitsFor(k);
+    const top = new Int32Array(id.length), pieces = new Map();
     for (let s = 0; s < id.length; s++) {
       const p = this.parents[s];
+      top[s] = p < 0 || parted[s] < done ? s : top[p];
       if (rank[s] < done || (p >= 0 && rank[p] >= done)) continue;
-      roots.push([this.firstLeaf(s), s]);
+      if (!pieces.has(top[s])) pieces.set(top[s], { first: Infinity, slots: [] });
+      const cluster = pieces.get(top[s]);
+      cluster.slots.push(s);
+      cluster.first = Math.min(cluster.first, this.firstLeaf(s));
     }
-    return { done, roots: roots.sort((a, b) => a[0] - b[0]).map((pair) => pair[1]) };
+    const clusters = [...pieces.values()].sort((a, b) => a.first - b.first).map((one) => one.slots);
+    for (const slots of clusters) slots.sort((a, b) => size[b] - size[a] || id[a] - id[b]);
+    return { done, clusters };
   }
 
   firstLeaf(s) {
@@ -129,35 +136,38 @@ export class LocalSource {
     return first;
   }
 
-  clusterOfPlace(roots) {
+  clusterOfPlace(clusters) {
     const { start, size } = this.arrays, cluster = new Int32Array(this.facts.nLeaves);
-    roots.forEach((s, k) => cluster.fill(k, start[s], start[s] + size[s]));
+    clusters.forEach((slots, k) => slots.forEach((s) => cluster.fill(k, start[s], start[s] + size[s])));
     return cluster;
   }
 
   async cut(k, column) {
-    const { done, roots } = this.clusterRoots(k);
-    const sizes = roots.map((s) => this.arrays.size[s]), n = this.facts.nLeaves;
+    const { done, clusters } = this.clustersOf(k), a = this.arrays, n = this.facts.nLeaves;
+    const sizes = clusters.map((slots) => slots.reduce((sum, s) => sum + a.size[s], 0));
     const entropy = sizes.reduce((sum, size) => sum - (size / n) * Math.log(size / n), 0);
+    const pieces = clusters.flatMap((slots, cluster) => slots.map((s) => [s, cluster])).sort((p, q) => a.start[p[0]] - a.start[q[0]]);
     const facts = {
-      clusters: roots.length, largest: sizes.reduce((a, b) => Math.max(a, b), 0), smallest: sizes.reduce((a, b) => Math.min(a, b), n),
-      effective: Math.exp(entropy), splits: done, roots: roots.map((s) => this.arrays.id[s]), sizes,
+      clusters: clusters.length, largest: sizes.reduce((p, q) => Math.max(p, q), 0), smallest: sizes.reduce((p, q) => Math.min(p, q), n),
+      effective: Math.exp(entropy), splits: done, roots: clusters.map((slots) => a.id[slots[0]]), sizes,
+      pieces: pieces.map(([s]) => a.id[s]), pieceCluster: pieces.map(([, cluster]) => cluster),
+      pieceStart: pieces.map(([s]) => a.start[s]), pieceSize: pieces.map(([s]) => a.size[s]),
     };
     const c = this.facts.columns.findIndex((one) => one.name === column);
     if (c >= 0 && this.facts.columns[c].scores) {
-      Object.assign(facts, this.compare(roots, c));
+      Object.assign(facts, this.compare(clusters, c));
     }
     return facts;
   }
 
   // Scores of a cut against column number c.
-  compare(roots, c) {
-    return compareFlat(this.clusterOfPlace(roots), roots.length, this.arrays[`leaves${c}`], this.facts.columns[c].categories.length);
+  compare(clusters, c) {
+    return compareFlat(this.clusterOfPlace(clusters), clusters.length, this.arrays[`leaves${c}`], this.facts.columns[c].categories.length);
   }
 
   async labels(k) {
     const label = new Int32Array(this.facts.nLeaves);
-    this.clusterOfPlace(this.clusterRoots(k).roots).forEach((cluster, at) => (label[this.arrays.leafOrder[at]] = cluster));
+    this.clusterOfPlace(this.clustersOf(k).clusters).forEach((cluster, at) => (label[this.arrays.leafOrder[at]] = cluster));
     return { names: Array.from({ length: this.facts.nLeaves }, (_, leaf) => this.nameOf(leaf)), label };
   }
 

@@ -41,7 +41,7 @@ export class RemoteSource {
 
   async cut(k, column) {
     const { facts, arrays } = await this.ask("cut", { k, column });
-    return { ...facts, roots: Array.from(arrays.roots), sizes: Array.from(arrays.sizes) };
+    return { ...facts, ...Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Array.from(values)])) };
   }
 
   async labels(k) {

@@ -66,7 +66,7 @@ export class TangleView extends DendrogramView {
     super.paint(ctx, frame, { ...look, name: () => "", title: () => "", inner: () => "" });
     this.mirror.resize(this.width, this.height);
     this.mirror.camera = this.camera;
-    const plain = { clusterOfRoot: new Map(), indexOf: () => -1 };
+    const plain = { clusterOfPiece: new Map(), indexOf: () => -1 };
     walk(this.other, this.mirror, plain, new Set(), { threshold: 1.5, budget: 20000 }, this.otherFrame, []);
     this.mirror.paint(ctx, this.otherFrame, look);
     this.paintLines(ctx, frame, look);

@@ -92,6 +92,6 @@ export function walk(store, view, coloring, collapsed, options, frame, wanted) {
 }
 
 function clusterAt(coloring, store, slot) {
-  const found = coloring.clusterOfRoot.get(store.id[slot]);
+  const found = coloring.clusterOfPiece.get(store.id[slot]);
   return found === undefined ? -1 : found;
 }
