@@ -2,6 +2,7 @@
 
     python benchmarks/defaults.py                 # the sets that are reported
     python benchmarks/defaults.py --half choose   # those that defaults were chosen on
+    python benchmarks/defaults.py --half further-check   # classics and generated sets that nothing was chosen on
     python benchmarks/defaults.py --only wine glass
     python benchmarks/defaults.py --neighbors 15  # another number of neighbors than the default
     python benchmarks/defaults.py --graphs        # modularity of the default cut beside Leiden's
@@ -26,6 +27,7 @@ import time
 import warnings
 from pathlib import Path
 
+import _further
 import numpy as np
 import scipy.sparse as sp
 from sklearn import datasets
@@ -42,6 +44,7 @@ HALVES = {
     "choose": "aloi5k aniso cancer cells cifar_coarse cifar_fine imagenet iris lognormal mixed_units mnist6k "
     "optdigits digits zoo",
     "report": "20news blobs_varied brown covtype5k duplicates glass moons pbmc pbmc_genes segmentation wine",
+    **_further.HALVES,
 }
 
 
@@ -142,7 +145,7 @@ def trees(X, k, n_neighbors):
         return model.tree_, model.labels_
 
     def by_tree(tree):
-        return tree, tree.cut(k, exact="nearest")
+        return tree, tree.cut(k, exact="nearest", min_size=1)
 
     def on_graph(method):
         return None, method(sp.csr_matrix(model.similarity_.csr))
@@ -164,8 +167,15 @@ def trees(X, k, n_neighbors):
         yield name, *method(), time.process_time() - start
 
 
+def load(name):
+    """Rows and classes of a set."""
+    if name in LOADERS:
+        return LOADERS[name]()
+    return _further.load(name, DATA) if name in _further.NAMES else generated(name)
+
+
 def measure(name, n_neighbors):
-    X, y = LOADERS[name]() if name in LOADERS else generated(name)
+    X, y = load(name)
     y = np.unique(y, return_inverse=True)[1]
     rows = {}
     for method, tree, labels, seconds in trees(X, int(y.max()) + 1, n_neighbors):
@@ -229,7 +239,7 @@ def measure_large():
         start = time.process_time()
         k = len(np.unique(y))
         model = ab.TreeClustering(k, random_state=0).fit(X)
-        cuts = {"labels_": model.labels_, "cut by height": model.tree_.cut(k)}
+        cuts = {"labels_": model.labels_, "without a least size": model.tree_.cut(k, min_size=1)}
         scores = {cut: ab.metrics.flat_scores(y, labels)["ari"] for cut, labels in cuts.items()}
         found[name] = {**scores, "cpu_seconds": time.process_time() - start}
         print(f"{name}: {len(X):,} points, ARI " + str(found[name]), flush=True)

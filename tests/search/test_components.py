@@ -193,7 +193,7 @@ def test_dust_joins_what_is_near():
     rng = np.random.default_rng(0)
     groups = np.repeat([[0.0, 0.0], [20.0, 0.0]], 60, axis=0) + rng.normal(size=(120, 2))
     tree = ab.linkage(np.vstack([groups, [[0.0, 90.0], [300.0, 0.0]]]), "single")
-    assert np.bincount(tree.cut(2)).min() == 1, "the plain cut takes a single point for a cluster"
+    assert np.bincount(tree.cut(2, min_size=1)).min() == 1, "the plain cut takes a single point for a cluster"
     labels = flat_clusters(tree, 2)
     assert np.bincount(labels).min() >= 60 and len(set(labels[:60])) == len(set(labels[60:120])) == 1
 

@@ -14,12 +14,14 @@ import arbora as ab
 from arbora.search._region_kernels import Reach
 from arbora.search.engines import GraphEngine
 from arbora.search.multilevel import Levels, improve_by_levels
-from arbora.search.refine import improved
+from arbora.search.refine import Effort, Task, improved
 from arbora.search.regions import Phase, RegionSearch
 from arbora.search.run import Run
 from arbora.similarity import GraphSimilarity
 
 SMALL_LEVELS = Levels(large=100, block=40, pieces=(32, 8), growth=4)
+# everything by regions, nothing by levels
+ONLY_REGIONS = Levels(regions=10, block=240, growth=6)
 
 
 def random_graph(n, rng, degree=5.0):
@@ -115,6 +117,36 @@ def test_a_search_until_still_leaves_no_better_place():
     found = search.tree()
     exact = GraphEngine(graph).improve(found, Run())
     assert ab.metrics.dasgupta_cost(exact, graph) == pytest.approx(ab.metrics.dasgupta_cost(found, graph))
+
+
+def test_regions_until_still_leave_no_better_place():
+    graph = clustered_graph(400)
+    found = improved(
+        random_tree(400, np.random.default_rng(1)), graph, Task(), Effort(), 0, levels=ONLY_REGIONS
+    )
+    exact = GraphEngine(graph).improve(found.tree, Run())
+    assert np.array_equal(exact.parent, found.tree.parent)
+
+
+def test_perturbations_by_regions_gain_and_do_not_depend_on_threads():
+    graph = clustered_graph(1000)
+    tree = ab.linkage(graph)
+    still = improved(tree, graph, Task(), Effort(), 0, levels=ONLY_REGIONS)
+    found = [
+        improved(tree, graph, Task(n_perturbations=3), Effort(n_threads=n), 0, levels=ONLY_REGIONS)
+        for n in (1, 2, 3)
+    ]
+    assert all(np.array_equal(found[0].tree.parent, other.tree.parent) for other in found)
+    assert found[0].cost_after < still.cost_after
+
+
+def test_only_the_nodes_asked_for_are_tried_at_first():
+    graph = clustered_graph(300)
+    tree = ab.refine(ab.linkage(graph), graph).binarize()
+    search = RegionSearch(tree, graph.csr, np.ones(300))
+    search.try_only(np.array([3, 7, tree.root]))
+    wanted = {3, 7, tree.root, int(tree.parent[3]), int(tree.parent[7])}
+    assert set(np.flatnonzero(search.flags.dirty)) == {search.number_of(node) for node in wanted}
 
 
 def test_a_search_goes_on_when_its_clock_is_full(monkeypatch):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 
-from arbora._base.distributed import is_dask
+from arbora._base.distributed import array_of, is_dask
 from arbora._base.params import check_choice, check_seconds, check_switch, check_whole
 from arbora._base.progress import Bar, ProgressCallback, Stage, both, check_progress, silent
 from arbora._base.random import with_words_for_seed
@@ -41,7 +41,9 @@ from arbora.similarity.scaling import SCALES, Scale, Scaling, choose, fit_scalin
 from arbora.tree import Tree
 
 # Perturbations of the search for up to this many points; none beyond.
-_PERTURBATIONS = ((2_000, 8), (10_000, 4), (30_000, 1))
+_PERTURBATIONS = ((2_000, 8), (10_000, 4), (30_000, 2))
+# mean depth of leaves from which it adds to the work of a sweep; vectors and most graphs stay below 30, stars do not
+_DEEP = 100
 N_NEIGHBORS = 10
 
 
@@ -98,7 +100,7 @@ def cluster(
         refused.
     n_perturbations : int, optional
         Times the tree is perturbed at random and improved again (see `refine`); by default 8 for up to 2,000
-        points, down to none above 30,000.
+        points, down to none above 30,000. Trees far deeper than usual, as of a star, count as more points.
     max_seconds : float, optional
         Time budget of the refinement.
     n_jobs : int, optional
@@ -142,12 +144,13 @@ def cluster(
         checkpoint,
     )
     options.check()
-    heard = options.heard(check_progress(progress))
+    report = options.with_bar(check_progress(progress))
+    data, _ = array_of(data, argument="data")
     if is_dask(data):
         # the package that can do this is a layer above this one
-        built = import_module("arbora.scale").build_on_dask(data, options, heard, argument="data")
+        built = import_module("arbora.scale").build_on_dask(data, options, report, argument="data")
     else:
-        built = build(options.read(data, "data", heard), options, heard)
+        built = build(options.read(data, "data", report), options, report)
     if verbose:
         print(built.report, file=sys.stderr)
     tree: Tree = built.tree
@@ -188,8 +191,8 @@ class Options:
         with_words_for_seed(self.random_state)
         check_switch(self.verbose, "verbose")
 
-    def heard(self, progress: ProgressCallback) -> ProgressCallback:
-        """Who is informed of progress: the caller and, if asked for, a bar."""
+    def with_bar(self, progress: ProgressCallback) -> ProgressCallback:
+        """Where progress is reported: to the caller and, if asked for, on a bar."""
         return both(progress, Bar()) if self.verbose else progress
 
     def read(self, data: Any, argument: str, progress: ProgressCallback = silent) -> Input:
@@ -198,11 +201,15 @@ class Options:
             data, self.similarity, self.directed, metric=self.metric, argument=argument, progress=progress
         )
 
-    def perturbations_for(self, n_points: int) -> int:
-        """Perturbations of the search: as given, or what suits the size."""
+    def perturbations_for(self, first: Tree) -> int:
+        """Perturbations of the search: as given, or what suits the size of the tree it begins with.
+
+        A sweep passes each edge's ends on their way up to where they meet: chains, as of a star, make it quadratic.
+        """
         if self.n_perturbations is not None:
             return self.n_perturbations
-        return next((count for limit, count in _PERTURBATIONS if n_points <= limit), 0)
+        size = first.n_leaves * max(1.0, _mean_depth(first) / _DEEP)
+        return next((count for limit, count in _PERTURBATIONS if size <= limit), 0)
 
     def compares_all_pairs_of(self, n_points: int) -> bool:
         """Whether all pairs are compared because among a few points being the nearest says little."""
@@ -230,8 +237,11 @@ class Options:
             given = given._replace(values=scaled, is_own=True)
         return Settled(given, metric, scaling, reason)
 
-    def choices(self, settled: Settled, compared: Similarity) -> dict[str, str]:
-        """What was chosen and why, for each parameter that was left to us."""
+    def choices(self, settled: Settled, compared: Similarity, first: Tree | None) -> dict[str, str]:
+        """What was chosen and why, for each parameter that was left to us.
+
+        `first` is the tree that the search began with; None where it was searched in parts, which are not perturbed.
+        """
         n_points = compared.n_points
         given, chosen = settled.given, {}
         if settled.reason:
@@ -241,8 +251,14 @@ class Options:
             chosen["similarity"] = f"all pairs, metric {settled.metric} ({n_points} points are few)"
         elif is_compared:
             chosen["similarity"] = f"knn, metric {settled.metric} ({given.description} were given)"
-        if self.n_perturbations is None:
-            chosen["n_perturbations"] = f"{self.perturbations_for(n_points)} (suits {n_points:,} points)"
+        if self.n_perturbations is not None:
+            return chosen
+        if first is None:
+            chosen["n_perturbations"] = "0 (parts are not perturbed)"
+        else:
+            depth = _mean_depth(first)
+            deep = f", {depth:,.0f} deep in the mean" if depth > _DEEP else ""
+            chosen["n_perturbations"] = f"{self.perturbations_for(first)} (suits {n_points:,} points{deep})"
         return chosen
 
 
@@ -318,7 +334,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
         cost_per_weight(found.cost_after, compared),
         seconds,
         n_components=n_components,
-        choices=options.choices(settled, compared),
+        choices=options.choices(settled, compared, first),
         _compared=compared,
     )
     return Built(tree, compared, report, settled.metric, settled.scaling)
@@ -329,7 +345,7 @@ def _refined(
 ) -> Improved:
     task = Task(
         max_sweeps=MAX_SWEEPS if first.n_leaves < LEVELS.large else 1,
-        n_perturbations=options.perturbations_for(first.n_leaves),
+        n_perturbations=options.perturbations_for(first),
     )
     return improved(
         first,
@@ -340,6 +356,11 @@ def _refined(
         progress=lambda stage, done, total: update(done),
         checkpoint=options.checkpoint,
     )
+
+
+def _mean_depth(tree: Tree) -> float:
+    """Edges between a leaf and the root, in the mean."""
+    return float(tree.depths[: tree.n_leaves].mean())
 
 
 class Timed(Stage):

@@ -62,8 +62,8 @@ def grow(
 
 
 def all_vectors(similarity: Similarity, rows: Any, names: list[str] | None) -> Input:
-    """Old and new vectors together, for a fit on all of them."""
-    old = similarity.vectors()
+    """Old and new vectors together, for a fit on all of them: few points, whose vectors are dense."""
+    old = np.asarray(similarity.vectors())
     new = rows.toarray() if sp.issparse(rows) else rows
     known = joined_names(similarity.names, names, len(old), len(new))
     return vectors_input(np.vstack([old, new]), known)

@@ -37,6 +37,9 @@ class Levels:
 
     Parameters
     ----------
+    regions : int
+        Leaves from which regions are searched in threads where engines are plain (`GraphEngine.is_plain`), until no
+        single move helps.
     large : int
         Leaves from which a graph is searched by levels.
     block : int
@@ -53,6 +56,7 @@ class Levels:
         How many times larger regions become from phase to phase.
     """
 
+    regions: int = 4_000
     large: int = 30_000
     block: int = 8192
     pieces: tuple[int, ...] = (4096, 512, 64, 8)
@@ -209,6 +213,32 @@ class ByRegions:
             with run.portion(0.6, 1):
                 tree = run.step(partial(self.improve_points, tree, run, phases), rng)
         return tree
+
+    def improve_until_still(self, tree: Tree, run: Run, certain: bool = True) -> Tree:
+        """Move any subtree anywhere until no single move helps; if `certain`, until all were tried and none moved."""
+        for number in range(self.max_sweeps if certain else 1):
+            search = self._search_of(tree)
+            with run.portion(1 - 0.5**number, 1 - 0.5 ** (number + 1)):
+                n_moves = search.search(self._all_phases(tree), Reach(), run)
+            if n_moves:
+                tree = search.tree()
+            if n_moves == 0 or run.is_over:
+                break
+        return tree
+
+    def improve_around(self, tree: Tree, nodes: Ints, run: Run, max_visits: int) -> Tree:
+        """Until no move near these nodes helps, and near those that moved."""
+        search = self._search_of(tree)
+        search.try_only(nodes)
+        search.search(self._all_phases(tree), Reach(max_visits=max_visits), run)
+        return search.tree()
+
+    def _search_of(self, tree: Tree) -> RegionSearch:
+        return RegionSearch(tree, self.engine.graph.csr, self.engine.leaf_size, self.n_threads)
+
+    def _all_phases(self, tree: Tree) -> list[Phase]:
+        block = self.levels.block // self.levels.growth
+        return self.levels.phases(tree.n_leaves, block, self.max_sweeps, self.max_sweeps)
 
     def improve_points(self, tree: Tree, run: Run, phases: list[Phase]) -> Tree:
         """Move points and small subtrees."""

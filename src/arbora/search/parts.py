@@ -89,7 +89,7 @@ def search_parts(part: Part, search: SearchTree) -> Tree:
 
 def _below_top(part: Part, top: int, search: SearchTree) -> Tree:
     tree = part.tree
-    label = tree.cut(n_clusters=top)
+    label = tree.cut(n_clusters=top, min_size=1)
     for kept in part.kept.subtrees:
         # a kept subtree that the cut would split is one part
         label[kept] = label[kept[0]]

@@ -14,20 +14,22 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from arbora.search.engines import Engine, GraphEngine
 from arbora.search.fuse import fuse, new_clades
 from arbora.search.moves import Moves
-from arbora.search.multilevel import LEVELS, Levels, improve_by_levels
+from arbora.search.multilevel import LEVELS, ByRegions, Levels, improve_by_levels
 from arbora.search.related import join_related
 from arbora.search.run import Run
 from arbora.tree import Tree
 
 # of the similarities that perturbations count double, in turn
 SHARES = (0.3, 0.1, 0.03, 0.01)
+# the same where regions are searched in threads: small shares gain too little for the passes over the tree they take
+SHARE_OF_LARGE = 0.3
 # of a node, relative to the cheapest one: median, and deviation of its logarithm
 PRICE, PRICE_SPREAD = 1.5, 0.5
 
@@ -66,11 +68,11 @@ class Search:
         """Improve and perturb under a cap, until the time of the present portion is spent."""
         rounds = self.n_perturbations + 2 if self.n_perturbations else 1
         with self._round(0, rounds):
-            best = self._until_still(tree, cap)
+            best = self._until_still(tree, cap, certain=not self.n_perturbations)
         done = 0
         while tree.n_leaves > 3 and self._goes_on(done):
             with self._round(min(done + 1, rounds - 1), rounds):
-                step = partial(self._perturb, best, cap, SHARES[done % len(SHARES)])
+                step = partial(self._perturb, best, cap, self._share(tree, done))
                 best = self.run.step(step, self.rng)
                 cost = abs(float(self.engine.costs(best).sum()))
                 self.run.show(1, f"perturbation {done + 1}: objective {cost:.6g}")
@@ -90,8 +92,12 @@ class Search:
             return not self.run.is_over and self.run.has_time()
         return not self.run.is_over and n_done < self.n_perturbations
 
-    def _until_still(self, tree: Tree, cap: int | None) -> Tree:
-        """Until no single move helps."""
+    def _share(self, tree: Tree, number: int) -> float:
+        """Of the similarities that a perturbation counts double."""
+        return SHARE_OF_LARGE if self._has_regions(self.engine, tree) else SHARES[number % len(SHARES)]
+
+    def _until_still(self, tree: Tree, cap: int | None, certain: bool = True) -> Tree:
+        """Until no single move helps; where perturbations follow, there is no need to be `certain` yet."""
         if isinstance(self.engine, GraphEngine) and tree.n_leaves >= self.levels.large and cap is None:
             return improve_by_levels(
                 self.engine,
@@ -102,6 +108,10 @@ class Search:
                 n_threads=self.n_threads,
                 max_sweeps=self.max_sweeps,
             )
+        if cap is None and self._has_regions(self.engine, tree):
+            by_regions = ByRegions(self.engine, self.levels, self.n_threads, self.max_sweeps)
+            improve = partial(by_regions.improve_until_still, tree.binarize(), self.run, certain=certain)
+            return self.run.step(improve, self.rng)
         moves = Moves(n_internal=cap, max_sweeps=self.max_sweeps)
         return self.run.step(partial(self.engine.improve, tree, self.run, moves), self.rng)
 
@@ -124,7 +134,15 @@ class Search:
         if tree.n_leaves >= self.levels.large:
             options["max_visits"] = self.levels.max_visits
         moves = Moves(around=nodes, certain=False, rng=self.rng, **options)
+        is_binary = tree.n_internal == tree.n_leaves - 1
+        if is_binary and moves.n_internal is None and moves.price == 0 and self._has_regions(engine, tree):
+            by_regions = ByRegions(engine, self.levels, self.n_threads, moves.max_sweeps)
+            return by_regions.improve_around(tree, nodes, self.run, moves.max_visits)
         return engine.improve(tree, self.run, moves)
+
+    def _has_regions(self, engine: Engine, tree: Tree) -> TypeGuard[GraphEngine]:
+        """Whether regions of the tree can be searched in threads, and it is large enough for that."""
+        return isinstance(engine, GraphEngine) and tree.n_leaves >= self.levels.regions and engine.is_plain
 
     def _draw_price(self, tree: Tree) -> float:
         return self.engine.price_of_node(tree) * PRICE * float(np.exp(PRICE_SPREAD * self.rng.normal()))

@@ -81,16 +81,25 @@ class RegionSearch:
         self._tops: dict[tuple[int, int], Ints] = {}
         self._clock = 0
 
-    def search(self, phases: Sequence[Phase], reach: Reach, run: Run) -> None:
-        """Go through the tree phase by phase; what a phase leaves pending is tried in the next."""
+    def try_only(self, nodes: Ints) -> None:
+        """Try only these nodes of the tree as it was given and their parents at first, then what is near moves."""
+        above = self._given.parent[nodes]
+        self.flags.dirty[:] = False
+        self.flags.dirty[self._number[nodes]] = True
+        self.flags.dirty[self._number[above[above >= 0]]] = True
+
+    def search(self, phases: Sequence[Phase], reach: Reach, run: Run) -> int:
+        """Go through the tree phase by phase; what a phase leaves pending is tried in the next. Returns the moves."""
+        n_moves = 0
         for number, phase in enumerate(phases):
             if run.is_over:
-                return
+                break
             if number and phase.max_sweeps == 1:
                 # what changed near those that were tried waits for another search
                 self.flags.dirty[:] = False
             with run.portion(number / len(phases), (number + 1) / len(phases)):
-                self._search_regions(self._regions(phase.region), phase.max_sweeps, reach, run)
+                n_moves += self._search_regions(self._regions(phase.region), phase.max_sweeps, reach, run)
+        return n_moves
 
     def number_of(self, node: int) -> int:
         """The number here of a node of the tree as it was given."""
@@ -120,8 +129,8 @@ class RegionSearch:
         numbers = self._tops.setdefault((low, low + size), np.array([0, number]))
         return Region(low, low + size, number - (size - 2), numbers)
 
-    def _search_regions(self, regions: list[Region], max_sweeps: int, reach: Reach, run: Run) -> None:
-        n_nodes = len(self.nodes)
+    def _search_regions(self, regions: list[Region], max_sweeps: int, reach: Reach, run: Run) -> int:
+        n_nodes, n_moves = len(self.nodes), 0
         for sweep in range(max_sweeps):
             self._set_rise()
             if self._clock + n_nodes > _LAST_CLOCK:
@@ -129,20 +138,23 @@ class RegionSearch:
             for region in regions:
                 # a region has fewer nodes than twice its leaves: no two climbs get the same number
                 region.numbers[0] = self._clock + 2 * region.low
-            n_moves = self._sweep(regions, reach, run, sweep, max_sweeps)
+            moved_now = self._sweep(regions, reach, run, sweep)
+            n_moves += moved_now
             self._clock += 2 * self._given.n_leaves
             self._note_later()
-            if n_moves == 0 or run.is_over:
-                return
+            if moved_now == 0 or run.is_over:
+                break
+        return n_moves
 
-    def _sweep(self, regions: list[Region], reach: Reach, run: Run, sweep: int, max_sweeps: int) -> int:
+    def _sweep(self, regions: list[Region], reach: Reach, run: Run, sweep: int) -> int:
         done = 0
 
         def search(region: Region) -> int:
             nonlocal done
             n_moves = self._search_region(region, reach, run)
             done += region.high - region.low
-            share = (sweep + done / self._given.n_leaves) / max_sweeps
+            # each sweep has about half the work of the one before
+            share = 1 - 0.5 ** (sweep + done / self._given.n_leaves)
             if self._n_threads == 1 or len(regions) == 1:
                 run.show(share, f"regions, sweep {sweep + 1}")
             return n_moves

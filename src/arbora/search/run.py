@@ -195,6 +195,6 @@ def started(
     """A search with a beginning and an end that are reported, and that notices Ctrl-C."""
     bar = Bar() if verbose else None
     watch = Watch(Deadline(max_seconds))
-    heard = progress if bar is None else both(progress, bar)
-    with Stage(heard, name) as stage, watch.listening():
+    report = progress if bar is None else both(progress, bar)
+    with Stage(report, name) as stage, watch.listening():
         yield Run(watch, ShareDone(stage, bar), SavedSteps(checkpoint))

@@ -15,7 +15,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names
-from arbora._base.distributed import is_dask
+from arbora._base.distributed import array_of, is_dask
 from arbora._base.lazily import answered_by
 from arbora._base.params import check_n_clusters, is_auto
 from arbora._base.progress import ProgressCallback
@@ -69,7 +69,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         How the two directions of an edge become one in a graph that is not symmetric.
     n_perturbations : int, optional
         Times the tree is perturbed at random and improved again; by default 8 for up to 2,000 points, down to none
-        above 30,000.
+        above 30,000. Trees far deeper than usual, as of a star, count as more points.
     max_seconds : float, optional
         Time budget of the refinement.
     n_jobs : int, optional
@@ -87,7 +87,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Binary, with heights, and with the names that came with the data.
     labels_ : ndarray of int64, shape (n_points,)
         Cluster of each point: the highest joins are split, and branches too small to be clusters join a near one
-        (``tree_.cut(n_clusters, min_size="auto", exact="nearest")``).
+        (``tree_.cut(n_clusters, exact="nearest")``).
     n_clusters_ : int
         Clusters found: as asked for or, where dust or an n-ary tree leaves no such cut, the nearest number.
     metric_, scale_ : str
@@ -166,6 +166,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         y : ignored
         """
         options = self._options()
+        X, _ = array_of(X)
         if is_dask(X):
             return self._fit_dask(X, options)
         with FitStages(self, verbose=self.verbose) as progress:
