@@ -181,6 +181,14 @@ def test_a_header_that_does_not_fit_is_refused(content, message, tmp_path):
         read_archive(tmp_path / "x.npz", MARKER)
 
 
+@pytest.mark.parametrize("name", ["format", "a"])
+def test_characters_that_do_not_exist_are_refused(name, tmp_path):
+    wrong = np.full(3, 0xFFFFFFFF, dtype=np.uint32).view("<U1")
+    np.savez(tmp_path / "x.npz", **{"a": np.array(["é"]), **header(), name: wrong})
+    with pytest.raises(FormatError, match=f"array '{name}.npy' holds characters that do not exist"):
+        read_archive(tmp_path / "x.npz", MARKER)
+
+
 def test_packed_arrays_are_refused_before_they_are_unpacked(tmp_path):
     np.savez_compressed(tmp_path / "x.npz", a=np.zeros(1000), **header())
     with pytest.raises(FormatError, match="packed arrays, which arbora does not write"):

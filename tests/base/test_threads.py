@@ -44,7 +44,24 @@ def test_shares_cover_every_item_once(n_threads):
 
     share_out(work, 20, n_threads)
     assert (done == 1).all()
+    share_out(work, 20, n_threads, at_once=3)
+    assert (done == 2).all()
     share_out(work, 0, n_threads)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_all_threads_stop_after_the_present_piece_when_one_fails(n_threads):
+    done, is_over = [], threading.Event()
+
+    def work(first, last):
+        done.append(first)
+        if first == 0:
+            raise KeyboardInterrupt
+        is_over.wait(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        share_out(work, 20_000, n_threads, at_once=1)
+    assert len(done) < 1000
 
 
 def test_limits_are_taken_back():

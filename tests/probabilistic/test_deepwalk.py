@@ -1,6 +1,7 @@
 """Walks follow edges by their weight; what cannot be walked is refused."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -68,6 +69,12 @@ def test_negatives_are_drawn_by_degree_to_the_power_three_quarters():
     share = np.bincount(_noise_table(degree, 9000), minlength=3) / 9000
     np.testing.assert_allclose(share, [0, 1 / 9, 8 / 9], atol=1e-3)
     assert len(_noise_table(np.ones(5000), 10)) == 20_000, "every node has a place"
+
+
+def test_the_length_of_calls_changes_nothing(monkeypatch):
+    whole = deepwalk(GRAPH, 3, n_walks=2, walk_length=5, random_state=0)
+    monkeypatch.setattr(sys.modules[deepwalk.__module__], "_PRODUCTS_PER_CALL", 1)
+    np.testing.assert_array_equal(deepwalk(GRAPH, 3, n_walks=2, walk_length=5, random_state=0), whole)
 
 
 def test_a_node_without_edges_keeps_its_start():

@@ -12,6 +12,7 @@ import hashlib
 import os
 import secrets
 import socket
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -120,8 +121,16 @@ def _member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
         data = file.read()
     if len(data) != n_bytes:
         raise FormatError(f"The array {name!r} is cut short.")
+    if dtype.kind == "U" and not _is_text(data, dtype):
+        raise FormatError(f"The array {name!r} holds characters that do not exist.")
     array = np.frombuffer(data, dtype=dtype).copy() if n_bytes else np.empty(0, dtype=dtype)
     return array.reshape(shape, order="F" if is_fortran else "C")
+
+
+def _is_text(data: bytes, dtype: np.dtype[Any]) -> bool:
+    """Whether all code points exist; Python's own error for others says nothing of the file."""
+    codes = np.frombuffer(data, dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+    return bool((codes <= sys.maxunicode).all())
 
 
 def _check_header(path: Path, arrays: dict[str, NDArray[Any]], marker: str) -> None:

@@ -109,12 +109,12 @@ class Bar:
 
 def both(*receivers: ProgressCallback) -> ProgressCallback:
     """Report to several."""
-    heard = [receiver for receiver in receivers if receiver is not silent]
-    if len(heard) < 2:
-        return heard[0] if heard else silent
+    listening = [receiver for receiver in receivers if receiver is not silent]
+    if len(listening) < 2:
+        return listening[0] if listening else silent
 
     def report(stage: str, done: float, total: float | None) -> None:
-        for receiver in heard:
+        for receiver in listening:
             receiver(stage, done, total)
 
     return report

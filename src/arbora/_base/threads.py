@@ -71,17 +71,36 @@ def allowed_threads() -> int:
     return count_cores() if n_threads is None else n_threads
 
 
-def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) -> None:
-    """Call ``work(first, last)`` for contiguous shares of `n_items`, each in a thread of its own."""
+def share_out(
+    work: Callable[[int, int], None], n_items: int, n_threads: int, at_once: int | None = None
+) -> None:
+    """Call ``work(first, last)`` for contiguous shares of `n_items`, each in a thread of its own.
+
+    Where a share can take long, `at_once` says how many items a call is given: all threads stop after the present one
+    when one of them fails or Ctrl-C is pressed.
+    """
     n_shares = min(n_threads, max(1, n_items))
+    is_stopped = threading.Event()
+
+    def work_on(first: int, last: int) -> None:
+        step = at_once or max(1, last - first)
+        for start in range(first, max(last, first + 1), step):
+            if is_stopped.is_set():
+                return
+            work(start, min(start + step, last))
+
     if n_shares == 1:
-        work(0, n_items)
+        work_on(0, n_items)
         return
     from concurrent.futures import ThreadPoolExecutor
 
     bounds = np.linspace(0, n_items, n_shares + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(n_shares) as pool:
-        list(pool.map(work, bounds[:-1], bounds[1:]))
+        try:
+            list(pool.map(work_on, bounds[:-1], bounds[1:]))
+        except BaseException:
+            is_stopped.set()
+            raise
 
 
 def limited_libraries(n_threads: int, kind: str | None = None) -> Any:

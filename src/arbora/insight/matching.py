@@ -91,8 +91,8 @@ def match(
     n_clusters_new : int, optional
         Another number for the new tree.
     min_size : int or "auto", optional
-        Fewest leaves of a cluster, as in `Tree.cut`; with "auto" both are cut as for `TreeClustering.labels_`, where
-        branches too small to be topics join what is near.
+        Fewest leaves of a cluster, as in `Tree.cut`, whose default it has. If given, the nearest number of clusters
+        that the trees have is good enough.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,9 @@ from arbora._base.units import in_safe_units
 from arbora.similarity import Similarity
 from arbora.similarity.checks import check_covers
 from arbora.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas
 
 Against = Literal["siblings", "rest"]
 
@@ -75,10 +78,10 @@ class Explanation:
     against: Against
     features: list[Feature]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pandas.DataFrame:
         """A pandas frame with one row per feature."""
-        pandas = require("pandas", "Explanation.to_frame")
-        return pandas.DataFrame(self.features, columns=list(Feature._fields))
+        frame = require("pandas", "Explanation.to_frame").DataFrame
+        return frame(self.features, columns=list(Feature._fields))
 
     def __str__(self) -> str:
         lines = [f"node {self.node}: {self.n_inside:,} members against {self.n_outside:,} ({self.against})"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,10 @@ from arbora._base.params import check_choice
 from arbora._base.types import Floats, Ints
 from arbora.reading.columns import column_of
 from arbora.tree.formats.frame import Library
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 Every: TypeAlias = Literal["auto", "hour", "day", "week", "month", "quarter", "year"]
 # Most bins if the caller does not say how long one lasts, and most bins in any case.
@@ -56,7 +60,13 @@ class OverTime:
         total = self.counts.sum(axis=1, keepdims=True)
         return np.asarray(self.counts / np.maximum(total, 1))
 
-    def to_frame(self, library: Library = "pandas") -> Any:
+    @overload
+    def to_frame(self, library: Literal["pandas"] = "pandas") -> pandas.DataFrame: ...
+
+    @overload
+    def to_frame(self, library: Literal["polars"]) -> polars.DataFrame: ...
+
+    def to_frame(self, library: Library = "pandas") -> pandas.DataFrame | polars.DataFrame:
         """One row per bin, its beginning first, and one column per cluster.
 
         Examples

@@ -139,7 +139,7 @@ def nearest_by_cosine(points: Tensor, n_neighbors: int, n_threads: int) -> Tenso
             found[start : start + _POINTS_PER_SEARCH] = similarity.topk(m, dim=1).indices
 
     # blocks of the same size whatever the number of threads: the result does not depend on it
-    share_out(search, -(-n // _POINTS_PER_SEARCH), n_threads)
+    share_out(search, -(-n // _POINTS_PER_SEARCH), n_threads, at_once=1)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,9 @@ from arbora.logits.l2h import L2H
 from arbora.logits.sections import Section
 from arbora.logits.taxonomy import Placement, Taxonomy, name_nodes, taxonomy_tree
 from arbora.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas
 
 TABLES = ("pairs", "conflicts", "spurious", "weak_nodes")
 
@@ -91,10 +94,13 @@ class ClassReport:
         """All parts that have something to say, in order; each with title, text, table, and meanings of its columns."""
         return sections_of(self)
 
-    def to_frame(self, table: Literal["pairs", "conflicts", "spurious", "weak_nodes"] = "pairs") -> Any:
+    def to_frame(
+        self, table: Literal["pairs", "conflicts", "spurious", "weak_nodes"] = "pairs"
+    ) -> pandas.DataFrame:
         """One of the tables as a pandas data frame."""
         check_choice(table, "table", TABLES)
-        return require("pandas", "to_frame").DataFrame(getattr(self, table))
+        frame = require("pandas", "to_frame").DataFrame
+        return frame(getattr(self, table))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole report as plain values that JSON takes."""

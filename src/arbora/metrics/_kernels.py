@@ -46,14 +46,15 @@ def purity_of_pairs(class_offsets, leaf, count, joined, n_points_below):
 
 
 @kernel()
-def log_distance_of_pairs(class_end, leaf, count, joined, depth, log_distance):
+def log_distance_of_pairs(first, last, class_end, leaf, count, joined, depth, log_distance, total):
     """Sum over pairs of items of one class of count * count * log_distance[edges between their leaves].
+
+    Adds the pairs whose earlier item is among first .. last-1 to a `total`.
 
     Items as in `purity_of_pairs`; class_end[k] is where the class of item k ends. Walking right, the LCA is a
     running maximum of `joined`. O(pairs of items of one class).
     """
-    total = 0.0
-    for a in range(leaf.shape[0]):
+    for a in range(first, last):
         above = np.int64(-1)
         to_later = 0.0
         for b in range(a + 1, class_end[a]):

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.pieces import pieces_of
 from arbora.metrics import _kernels as kernels
 from arbora.metrics.inputs import Labels, as_labels, as_leaf_of_point, by_name
 from arbora.tree.pass_kernels import sum_to_root
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
+
+_PAIRS_PER_CALL = 50_000_000
 
 
 def dendrogram_purity(tree: Tree, y: ArrayLike, leaf_of_point: ArrayLike | None = None) -> float:
@@ -100,9 +103,12 @@ def least_hierarchical_distance(tree: Tree, y: ArrayLike, leaf_of_point: ArrayLi
     log_distance = np.zeros(2 * int(depths.max()) + 1)
     log_distance[1:] = np.log2(np.arange(1, len(log_distance)))
     class_end = np.repeat(items.class_offsets[1:], np.diff(items.class_offsets))
-    total = kernels.log_distance_of_pairs(
-        class_end, items.leaf, items.points, items.joined, depths, log_distance
-    )
+    n_later = class_end - np.arange(len(class_end))
+    total = 0.0
+    for first, last in pieces_of(np.append(0, np.cumsum(n_later)), _PAIRS_PER_CALL):
+        total = kernels.log_distance_of_pairs(
+            first, last, class_end, items.leaf, items.points, items.joined, depths, log_distance, total
+        )
     return float(total / n_pairs - 1) / float(np.log2(tree.n_leaves) - 1)
 
 

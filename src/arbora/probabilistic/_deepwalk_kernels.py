@@ -46,16 +46,33 @@ def learn_pair(center, target, label, rate, vectors, context, change):
         context[target, d] += step * vectors[center, d]
 
 
-@kernel()
+@kernel(nogil=True)
 def walk_and_learn(
-    ptr, col, cumulative, noise, order, length, window, n_negative, rate, last_rate, seed, vectors, context
+    ptr,
+    col,
+    cumulative,
+    noise,
+    order,
+    first,
+    last,
+    length,
+    window,
+    n_negative,
+    rate,
+    last_rate,
+    random,
+    vectors,
+    context,
 ):
-    """One walk from every node; skip-grams with a random window, as in word2vec."""
-    state = np.uint64(seed)
+    """A walk from the nodes first .. last-1 in the given order; skip-grams with a random window, as in word2vec.
+
+    `random` (uint64[1]) is the state of the random numbers, from one call to the next.
+    """
+    state = random[0]
     path = np.empty(length, dtype=np.int64)
     change = np.empty(vectors.shape[1], dtype=np.float32)
     n = order.shape[0]
-    for s in range(n):
+    for s in range(first, last):
         now = rate + (last_rate - rate) * s / n
         n_steps, state = walk(ptr, col, cumulative, order[s], path, state)
         for t in range(n_steps):
@@ -73,3 +90,4 @@ def walk_and_learn(
                         learn_pair(path[t], negative, 0.0, now, vectors, context, change)
                 for d in range(change.shape[0]):
                     vectors[path[t], d] += change[d]
+    random[0] = state

@@ -11,6 +11,8 @@ from arbora._base.types import RandomState
 from arbora.probabilistic import _deepwalk_kernels as kernels
 from arbora.similarity.graph import GraphSimilarity
 
+_PRODUCTS_PER_CALL = 10_000_000
+
 
 def deepwalk(
     similarity: GraphSimilarity,
@@ -63,23 +65,29 @@ def deepwalk(
     noise = _noise_table(np.asarray(csr.sum(axis=1)).ravel())
     vectors = ((rng.random((n, dimension)) - 0.5) / dimension).astype(np.float32)
     context = np.zeros((n, dimension), dtype=np.float32)
+    # between calls, a third of a second each at most, Ctrl-C is noticed
+    n_at_once = max(1, _PRODUCTS_PER_CALL // (walk_length * window * (1 + n_negative) * dimension))
     for walk in range(n_walks):
         order = rng.permutation(n)
         rates = learning_rate * (1 - walk / n_walks), learning_rate * max(1 - (walk + 1) / n_walks, 1e-4)
-        kernels.walk_and_learn(
-            csr.indptr,
-            csr.indices,
-            cumulative,
-            noise,
-            order,
-            walk_length,
-            window,
-            n_negative,
-            *rates,
-            int(rng.integers(1, 2**62)),
-            vectors,
-            context,
-        )
+        random = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
+        for first in range(0, n, n_at_once):
+            kernels.walk_and_learn(
+                csr.indptr,
+                csr.indices,
+                cumulative,
+                noise,
+                order,
+                first,
+                min(first + n_at_once, n),
+                walk_length,
+                window,
+                n_negative,
+                *rates,
+                random,
+                vectors,
+                context,
+            )
     return vectors
 
 

@@ -39,7 +39,7 @@ def flat_labels(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> Int
         return np.zeros(1, dtype=np.int64)
     binary = resolve(tree, similarity)
     if similarity.total <= 0 or n_clusters * binary.n_nodes > LARGEST_TABLE:
-        return binary.replace(height=None).cut(n_clusters=n_clusters)
+        return binary.replace(height=None).cut(n_clusters=n_clusters, min_size=1)
     shares = _shares(binary, similarity)
     smallest = binary.n_leaves // (SMALLEST_SHARE * n_clusters)
     cluster = np.full(binary.n_leaves, -1)
@@ -63,8 +63,8 @@ def cut_labels(tree: Tree, similarity: GraphSimilarity, n_clusters: int) -> Ints
     array([0, 0, 0, 1, 1, 1])
     """
     if similarity.total <= 0:
-        return tree.cut(n_clusters, min_size="auto", exact="nearest")
-    return tree.cut(n_clusters, by="information", similarity=similarity, min_size="auto", exact="nearest")
+        return tree.cut(n_clusters, exact="nearest")
+    return tree.cut(n_clusters, by="information", similarity=similarity, exact="nearest")
 
 
 def resolve(tree: Tree, similarity: GraphSimilarity) -> Tree:

@@ -109,8 +109,8 @@ class FPH(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     A_ : scipy.sparse.csr_array, shape (n_leaves, n_internal)
     B_ : ndarray, shape (n_internal, n_internal)
     labels_ : ndarray of int64, shape (n_leaves,)
-        A cut of the tree: ``tree_.cut(n_clusters, by="information", similarity=similarity_, min_size="auto",
-        exact="nearest")``. For exactly `n_clusters`, which wide splits may not offer, see `flat_labels`.
+        A cut of the tree: ``tree_.cut(n_clusters, by="information", similarity=similarity_, exact="nearest")``. For
+        exactly `n_clusters`, which wide splits may not offer, see `flat_labels`.
     n_clusters_ : int
         Clusters of `labels_`: as asked for, or the nearest number that the tree offers.
     score_ : float

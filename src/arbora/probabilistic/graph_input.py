@@ -30,7 +30,7 @@ def looks_like_graph(X: Any) -> bool:
 
 def shares_of(similarity: GraphSimilarity) -> Shares:
     """Where the rows of large steps are processed: where the shards of the graph are, else here."""
-    return Shares(similarity.engine)
+    return Shares(similarity.workers)
 
 
 def of_moderate_weights(similarity: GraphSimilarity) -> GraphSimilarity:

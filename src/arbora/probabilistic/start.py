@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from arbora._base.threads import in_background
 from arbora._base.types import Bools, Floats, Ints, Objective
 from arbora.linkages import graph_linkage
 from arbora.metrics import tree_sampling_divergence
@@ -163,7 +164,7 @@ def ward_of_vectors(similarity: GraphSimilarity, vectors: NDArray[np.floating]) 
     if similarity.n_points <= LARGEST_FULL_WARD:
         import fastcluster
 
-        return Tree.from_linkage(fastcluster.linkage_vector(vectors, method="ward"))
+        return Tree.from_linkage(in_background(lambda: fastcluster.linkage_vector(vectors, method="ward")))
     from sklearn.cluster import AgglomerativeClustering
 
     model = AgglomerativeClustering(connectivity=sp.csr_matrix(similarity.csr), compute_distances=True)

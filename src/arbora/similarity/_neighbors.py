@@ -37,8 +37,9 @@ _CELLS_PER_ROOT = 2
 _LARGEST_CELL = 4
 # brought to one scale at once
 _ROWS_SHIFTED = 16_384
-# of whom neighbors of neighbors are tried at once: about a quarter of a second
-_VALUES_IMPROVED, _MOST_PIECES = 1 << 19, 256
+# of whom neighbors of neighbors are tried at once: about a quarter of a second. To look up a row costs as much as to
+# read some values.
+_VALUES_TRIED, _LOOKED_UP, _MOST_PIECES = 1 << 27, 32, 256
 # in units of the extent of the points
 _FARTHEST = 1e12
 _FARTHEST_EXPONENT = 60
@@ -299,7 +300,9 @@ class NeighborIndex:
 
     def _improved(self, who: NDArray[np.int32], n_passes: int, n_threads: int) -> NDArray[np.int32]:
         # pieces after which Ctrl-C is noticed; each begins with a pass over a mark per row, so they are not too many
-        step = max(1, _VALUES_IMPROVED // self.rows.shape[1], len(who) // _MOST_PIECES)
+        n_tried = 2 * who.shape[1] * (1 + who.shape[1])
+        step = _VALUES_TRIED // (n_tried * (self.rows.shape[1] + _LOOKED_UP))
+        step = max(1, step, len(who) // _MOST_PIECES)
         step = min(step, -(-len(who) // n_threads))
         firsts = range(0, len(who), step)
         for _ in range(n_passes):

@@ -149,7 +149,7 @@ class GraphSimilarity(Similarity):
                     crosses[share],
                 )
 
-        share_out(add, n_shares, allowed_threads())
+        share_out(add, n_shares, allowed_threads(), at_once=1)
         cross: Floats = crosses.sum(axis=0) if n_shares > 1 else crosses[0]
         return cross
 

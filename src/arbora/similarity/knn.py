@@ -13,7 +13,7 @@ from arbora._base.params import check_choice, check_whole
 from arbora._base.progress import ProgressCallback, Stage, check_progress, silent
 from arbora._base.random import seed_of, with_words_for_seed
 from arbora._base.threads import count_threads, limited_libraries
-from arbora._base.types import Floats, Ints, RandomState
+from arbora._base.types import AnyFloats, Floats, Ints, RandomState
 from arbora.similarity._duplicates import Groups, link_groups
 from arbora.similarity._neighbors import EXACT_UP_TO, Index
 from arbora.similarity._space import DistanceSpace, Space, VectorSpace
@@ -75,7 +75,7 @@ class KnnSimilarity(GraphSimilarity):
         weight = model.weighting.of_new(measured(distance, self.metric), near)
         return rows_of_neighbors(model.groups.first[near], weight, self.n_points)
 
-    def vectors(self) -> Any:
+    def vectors(self) -> AnyFloats | sp.csr_array | None:
         """The points as they are compared: dense or sparse rows in a unit of their own, of length 1 for the cosine.
 
         None for ``metric="precomputed"``.

@@ -29,7 +29,7 @@ from arbora.similarity.checks import (
 )
 
 if TYPE_CHECKING:
-    from arbora._base.distributed import Engine
+    from arbora._base.distributed import Workers
     from arbora.similarity.sharded import ShardedGraph
     from arbora.tree import Tree
 
@@ -53,7 +53,7 @@ class Similarity(ABC):
         All similarities that are not 0, where most are: symmetric, without diagonal, indices sorted.
     matrix : ndarray of shape (n_points, n_points), or None
         All similarities, where they are held in memory. The diagonal means nothing.
-    engine : Engine or None
+    workers : Workers or None
         Where its parts are processed, if they are spread over machines.
     features : ndarray of shape (n_points, n_features), or None
         Vectors whose inner products are the similarities, where there are such; `features_of` makes those of
@@ -85,7 +85,7 @@ class Similarity(ABC):
     csr: sp.csr_array | None = None
     matrix: AnyFloats | None = None
     features: AnyFloats | None = None
-    engine: Engine | None = None
+    workers: Workers | None = None
     # similarities held at once where all pairs are passed through
     values_at_once = 1 << 22
 
@@ -263,7 +263,7 @@ class Similarity(ABC):
         """
         return tree, self, None
 
-    def vectors(self) -> Any:
+    def vectors(self) -> AnyFloats | sp.csr_array | None:
         """Vectors of the points, up to shift and scale, where they were compared as vectors; else None."""
         return None
 

@@ -447,4 +447,4 @@ class GHHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
 def _cost_over(rows: Rows) -> Callable[..., RankingCost]:
     """The ranking cost of a batch; where the rows are spread over machines, so are its triples."""
-    return SharedRankingCost(Shares(rows.engine)) if isinstance(rows, DaskRows) else ranking_cost
+    return SharedRankingCost(Shares(rows.workers)) if isinstance(rows, DaskRows) else ranking_cost

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from arbora._base.memory import refuse_if_too_large
+from arbora._base.threads import in_background
 from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc import seeding
@@ -84,11 +85,12 @@ def merge_order(leaves: AnyFloats, size: Ints, linkage: Linkage) -> Ints:
         return np.asarray(kernels.number_merges(pairs[order], len(leaves)))
     if linkage in ("centroid", "median", "single"):
         # from vectors: no n² memory
-        result = fastcluster.linkage_vector(leaves, method=linkage)
+        result = in_background(lambda: fastcluster.linkage_vector(leaves, method=linkage))
     else:
         n = len(leaves)
         refuse_if_too_large(8 * n * n, f"The distances between {n} nodes", 'Use init_linkage="ward".')
-        result = fastcluster.linkage(pdist(leaves), method=linkage, preserve_input=False)
+        distances = pdist(leaves)
+        result = in_background(lambda: fastcluster.linkage(distances, method=linkage, preserve_input=False))
     return np.asarray(result[:, :2], dtype=np.int64)
 
 

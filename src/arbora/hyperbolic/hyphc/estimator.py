@@ -211,7 +211,7 @@ class HypHC(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         shares = Shares(None)
         if is_dask(X) or is_dask_frame(X):
             spread = DaskRows(X)
-            X, shares = spread.in_memory("HypHC needs"), Shares(spread.engine)
+            X, shares = spread.in_memory("HypHC needs"), Shares(spread.workers)
         self.similarity_ = self._as_similarity(X, options)
         n_clusters = check_n_clusters(self.n_clusters, self.similarity_.n_points)
         saved = self._open_checkpoint()
