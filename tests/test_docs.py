@@ -101,11 +101,45 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     assert names["ab"].__name__ == "arbora"
 
 
+_FOR_A_CLUSTER = re.compile(r"^\.\. code-block:: py\n((?:\n| +.*\n)+)", re.MULTILINE)
+# What a page says to a cluster, and what a test says on one small machine instead.
+_SMALLER = {
+    'Client("tcp://scheduler:8786")': "None",
+    '"/shared/folder"': '"shared"',
+    "FPH(50, n_internal=1000, batch_size=10_000)": "FPH(4, n_internal=8, batch_size=30, max_epochs=2)",
+}
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if _FOR_A_CLUSTER.search(page.read_text(encoding="utf-8"))], ids=short
+)
+def test_code_for_a_cluster_runs_on_one_machine(page, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    zarr = pytest.importorskip("zarr")
+    import arbora as ab
+
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    zarr.save("vectors.zarr", X)
+    (tmp_path / "edges").mkdir()
+    ring = np.stack([np.arange(60), (np.arange(60) + 1) % 60], axis=1)
+    np.save(tmp_path / "edges" / "ring.npy", ring)
+    names = {"ab": ab, "np": np, "any_tree": ab.linkage(X, "single")}
+    for block in _FOR_A_CLUSTER.findall(page.read_text(encoding="utf-8")):
+        code = inspect.cleandoc("\n" + block)
+        for said, done in _SMALLER.items():
+            code = code.replace(said, done)
+        exec(compile(code, page.name, "exec"), names)
+    assert names["tree"].n_leaves == 60
+
+
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if ">>>" in page.read_text(encoding="utf-8")],
     ids=short,
 )
+# A reader of "Your first tree" sees what `read` warns of, and reads on.
+@pytest.mark.filterwarnings("ignore:.*holds .* of the variance:UserWarning")
 def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, tried = doctest.testfile(

@@ -1,4 +1,5 @@
 import importlib
+import inspect
 import subprocess
 import sys
 
@@ -41,6 +42,29 @@ def test_the_tree_has_every_promised_method():
 def test_everything_in_all_exists(module):
     home = importlib.import_module(module)
     assert [name for name in getattr(home, "__all__", []) if not hasattr(home, name)] == []
+
+
+def public_functions(module):
+    """Functions of a module, and methods and properties of its classes, by name."""
+    for name in getattr(module, "__all__", []):
+        thing = getattr(module, name)
+        if inspect.isfunction(thing):
+            yield name, thing
+        elif inspect.isclass(thing):
+            for part, value in vars(thing).items():
+                function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+                if not part.startswith("_") and inspect.isfunction(function):
+                    yield f"{name}.{part}", function
+
+
+@pytest.mark.parametrize("module", ["arbora", *(f"arbora.{name}" for name in ab._PACKAGES)])
+def test_every_public_function_says_what_it_returns(module):
+    returned = {
+        name: inspect.signature(function).return_annotation
+        for name, function in public_functions(importlib.import_module(module))
+    }
+    vague = [name for name, kind in returned.items() if kind in ("Any", inspect.Signature.empty)]
+    assert vague == []
 
 
 def test_importing_arbora_loads_nothing_heavy():

@@ -37,6 +37,7 @@ cost: float = ab.metrics.dasgupta_cost(tree, model.similarity_, normalize=True)
 neighbors = ab.similarity.knn(X, n_neighbors=5)
 total: float = neighbors.total
 text: str = tree.to_newick()
+tree.to_frame("polars")
 spent: dict[str, float] = model.report_.seconds
 low, high = model.report_.bounds()
 width: float = high - low
@@ -54,6 +55,7 @@ ab.TreeClustering(n_clusters="three")  # wrong
 ab.TreeClustering(3, "cosine")  # wrong
 model.predict(X, n_clusters=0.5)  # wrong
 tree.cutt(3)  # wrong
+tree.to_frame("arrow")  # wrong
 number: str = ab.metrics.dendrogram_purity(tree, y)  # wrong
 ab.metrics.dendrogram_puritty(tree, y)  # wrong
 ab.similarity.knn(X, n_neighbors="many")  # wrong

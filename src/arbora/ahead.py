@@ -63,13 +63,13 @@ def compile_kernels(*, verbose: bool = False, progress: ProgressCallback | None 
     >>> built = ab.compile_kernels()  # doctest: +SKIP
     >>> print(f"{built.n_ready} of {built.n_kernels} kernels are ready")  # doctest: +SKIP
     """
-    heard = check_progress(progress)
+    report = check_progress(progress)
     if check_switch(verbose, "verbose"):
-        heard = both(heard, Bar())
+        report = both(report, Bar())
     began, n_before = time.perf_counter(), watch.n_kernels
     _import_kernels()
     calls = _calls()
-    with Stage(heard, "compile", total=len(calls)) as stage, compiling_all(), warnings.catch_warnings():
+    with Stage(report, "compile", total=len(calls)) as stage, compiling_all(), warnings.catch_warnings():
         # warnings about small random data would say nothing
         warnings.simplefilter("ignore")
         for done, call in enumerate(calls):

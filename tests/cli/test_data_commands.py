@@ -124,7 +124,7 @@ def test_all_pairs_of_cosines_are_scored_where_asked_for(files):
 def test_a_refined_tree_is_written_with_its_names_and_is_the_better_one(files, tmp_path):
     out = tmp_path / "better.nwk"
     said = run("refine", files / "tree.npz", "-d", files / "data.csv", "--out", out).out
-    assert "Dasgupta cost on the graph of nearest neighbors" in said and f"wrote {out}" in said
+    assert "Normalized Dasgupta cost on the graph of nearest neighbors" in said and f"wrote {out}" in said
     better = ab.Tree.from_newick(out)
     assert sorted(better.label(leaf) for leaf in range(N)) == sorted(f"n{k}" for k in range(N))
     plain = run("refine", files / "tree.npz", "-d", files / "data.csv", "--out", "-")

@@ -49,7 +49,7 @@ def test_fit_prints_what_helps(files):
         "labels    'species', 3 classes",
         "names     'id'",
         "auto (cosine): 150 leaves",
-        "Dasgupta cost on the graph of nearest neighbors (cosine)",
+        "Normalized Dasgupta cost on the graph of nearest neighbors (cosine)",
         "(lower is better)",
         "dendrogram_purity",
         "seconds: read",
@@ -80,6 +80,9 @@ def test_every_command_compares_vectors_as_cluster_does_in_python(wine, tmp_path
     assert scored["scores"]["dasgupta_normalized"] == pytest.approx(cost)
     refined = json.loads(run("refine", tree, "--data", wine, *options).out)
     assert refined["metric"] == scored["metric"] == "euclidean, scale standard"
+    # one figure under one name: what `fit` ends with is what `refine` begins with
+    assert fitted["cost"]["after"] == pytest.approx(cost)
+    assert refined["objective"]["before"] == pytest.approx(cost)
     found = json.loads(run("predict", tree, wine, "--data", wine, "--clusters", 3, *options).out)
     assert np.mean(np.array(found["labels"]) == model.labels_) > 0.95
 

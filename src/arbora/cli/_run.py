@@ -199,6 +199,15 @@ def neighbor_graph(run: Run) -> Any:
     return graph_of(settle(run), run)
 
 
+def graph_cost(tree: Tree, similarity: Any) -> float:
+    """Dasgupta cost over the total weight, the one figure that `fit` and `refine` print; 0 where nothing is similar."""
+    from arbora.metrics import dasgupta_cost
+
+    if similarity.total <= 0:
+        return 0.0
+    return float(dasgupta_cost(tree, similarity, normalize=True))
+
+
 def graph_words(run: Run) -> str:
     """What `neighbor_graph` gives, in words."""
     if run.data.kind == "vectors":

@@ -180,8 +180,8 @@ def cut(
         typer.Option(
             "--min-size",
             metavar="NUMBER|auto",
-            help="Fewest leaves of a cluster; with -k smaller branches join a nearby cluster, and auto is what "
-            "TreeClustering uses.",
+            help="Fewest leaves of a cluster; with -k smaller branches stay with a nearby one. By default, with -k, "
+            "auto: a twenty-fifth of the mean size; 1 cuts as SciPy does.",
         ),
     ] = None,
     by: Annotated[
@@ -218,7 +218,9 @@ def taxonomy(
     min_size: Annotated[
         int | None,
         typer.Option(
-            "--min-size", min=1, help="Smaller branches join the nearest group; chosen by arbora by default."
+            "--min-size",
+            min=1,
+            help="Smaller branches stay with the nearest group; by default as in arbora cut.",
         ),
     ] = None,
     by: Annotated[

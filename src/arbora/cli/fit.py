@@ -13,7 +13,15 @@ from arbora import __version__
 from arbora.cli._console import Console
 from arbora.cli._exit import WrongOption
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Comparing, Run, graph_words, limit_threads, neighbor_graph, read_dataset
+from arbora.cli._run import (
+    Comparing,
+    Run,
+    graph_cost,
+    graph_words,
+    limit_threads,
+    neighbor_graph,
+    read_dataset,
+)
 from arbora.cli.methods import (
     build_tree,
     check_data,
@@ -197,27 +205,22 @@ def _fit_auto(run: Run, *, keep_model: bool) -> Fitted:
 
 def _measured(run: Run, tree: Tree) -> Fitted:
     """A tree with its cost on the graph of nearest neighbors, where its leaves are the points."""
-    from arbora import metrics
-
     if run.method == "l2h" or tree.n_leaves < 3:
         return Fitted(tree, {})
     with run.console.stage("cost"):
         similarity = neighbor_graph(run)
         if similarity.total <= 0:
             return Fitted(tree, {})
-        cost = float(metrics.dasgupta_cost(tree, similarity, normalize=True))
+        cost = graph_cost(tree, similarity)
     return Fitted(tree, {"similarity": repr(similarity), "after": cost})
 
 
 def _refined(run: Run, fitted: Fitted) -> Fitted:
-    from arbora import metrics
     from arbora.cli.refine import refine_tree
 
     similarity = neighbor_graph(run)
     tree = refine_tree(run, fitted.tree, similarity, "dasgupta", 100)
-    after = float(
-        metrics.dasgupta_cost(tree, similarity, normalize=similarity.total > 0 and tree.n_leaves > 2)
-    )
+    after = graph_cost(tree, similarity)
     before = fitted.cost.get("before", fitted.cost.get("after"))
     return Fitted(tree, {"similarity": repr(similarity), "before": before, "after": after}, fitted.model)
 
@@ -298,7 +301,7 @@ def _print(run: Run, facts: dict[str, Any], scores: dict[str, float]) -> None:
     if cost:
         before = f"{cost['before']:.5g} -> " if cost.get("before") is not None else ""
         graph = graph_words(run)
-        console.say(f"Dasgupta cost on the {graph}: {before}{cost['after']:.5g} (lower is better)")
+        console.say(f"Normalized Dasgupta cost on the {graph}: {before}{cost['after']:.5g} (lower is better)")
     print_scores(console, scores)
     spent = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in facts["seconds"].items())
     console.say(f"seconds: {spent}")

@@ -10,7 +10,7 @@ from arbora.cli._console import Console
 from arbora.cli._exit import check_option
 from arbora.cli._matching import matched
 from arbora.cli._options import Reading, Running
-from arbora.cli._run import Run, graph_words, limit_threads, neighbor_graph, read_tree_file
+from arbora.cli._run import Run, graph_cost, graph_words, limit_threads, neighbor_graph, read_tree_file
 from arbora.cli.methods import run_on_graph
 from arbora.cli.pages import tree_facts
 from arbora.cli.score import class_scores, print_scores
@@ -55,7 +55,7 @@ def run_refine(task: RefineTask, reading: Reading, running: Running, console: Co
     if task.out is not None:
         write_tree(better, str(task.out))
     direction = "lower" if task.objective == "dasgupta" else "higher"
-    name = "Dasgupta cost" if task.objective == "dasgupta" else "tree sampling divergence"
+    name = "Normalized Dasgupta cost" if task.objective == "dasgupta" else "Tree sampling divergence"
     console.say(
         f"{name} on the {graph_words(run)}: {values['before']:.6g} -> {values['after']:.6g} ({direction} is better)"
     )
@@ -88,8 +88,8 @@ def refine_tree(run: Run, tree: Tree, similarity: Any, objective: str, max_sweep
 
 
 def _objective(tree: Tree, similarity: Any, objective: str) -> float:
-    from arbora import metrics
+    from arbora.metrics import tree_sampling_divergence
 
     if objective == "tsd":
-        return float(metrics.tree_sampling_divergence(tree, similarity))
-    return float(metrics.dasgupta_cost(tree, similarity))
+        return float(tree_sampling_divergence(tree, similarity))
+    return graph_cost(tree, similarity)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arbora._base.types import AnyFloats
 from arbora.reading.genes import Genes
 from arbora.reading.options import Kind
 from arbora.similarity.scaling import Scaling, fit_scaling
+
+if TYPE_CHECKING:
+    from arbora.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,7 @@ class Dataset:
         dense = self.values.toarray() if sp.issparse(self.values) else self.values
         return np.array(dense, dtype=dtype, copy=copy)
 
-    def as_input(self) -> Any:
+    def as_input(self) -> AnyFloats | sp.csr_array | Similarity:
         """What functions cluster: the vectors, or the similarity that a graph or a square matrix stands for."""
         from arbora.similarity import dense, graph
 
