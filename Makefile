@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 RUNNABLE := .venv/.runnable
 BENCHMARKS := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
-.PHONY: install demo test test-slow fuzz lint format bench bench-check results docs release-check clean
+.PHONY: install demo test test-slow fuzz lint format bench bench-check results docs docs-full release-check clean
 
 install: $(INSTALLED)
 
@@ -61,6 +61,11 @@ bench-check: $(INSTALLED)
 	$(BIN)/python benchmarks/check.py
 
 docs: $(INSTALLED)
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# The same with scanpy and BERTopic, which two examples then show at work.
+docs-full: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement examples/requirements.txt
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 # Builds the wheel and tries it in empty environments: the core alone, then with each extra.

@@ -22,6 +22,7 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "changelog_page",
     "explorer_pages",
     "mathml",
     "measured",
@@ -72,12 +73,14 @@ plot_formats = [("png", 150)]
 plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_include_source = False
+plot_rcparams = {"savefig.bbox": "tight"}
+plot_apply_rcparams = True
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "within_subsection_order": "gallery_order.ReadingOrder",
-    "image_scrapers": ("matplotlib", "explorer_pages.embed_written"),
+    "image_scrapers": ("explorer_pages.draw_whole", "explorer_pages.embed_written"),
     "download_all_examples": False,
     "remove_config_comments": True,
     "doc_module": ("arbora",),

@@ -4,10 +4,11 @@ BERTopic: our clusterer in its pipeline, our tree as its hierarchy
 
 BERTopic turns documents into topics: embed, reduce, cluster, name. Its clusterer is any scikit-learn estimator,
 so ``TreeClustering`` goes in as it is, and the tree it has built is a hierarchy of the topics. Where BERTopic
-is not installed, the same is done with arbora alone.
+is not installed when this page is built, arbora does the same alone, and the output says so.
 """
 
 import inspect
+import re
 from importlib import import_module
 
 import matplotlib.pyplot as plt
@@ -22,20 +23,36 @@ import arbora as ab
 # ---------
 # The first paragraphs of docstrings, as in :doc:`plot_documents`: real texts that need no download. Embeddings
 # are computed beforehand, here from words; a sentence model's would go in at the same place.
-documents = []
-for module in (
+MODULES = (
     "numpy.fft",
     "numpy.linalg",
-    "scipy.stats",
     "scipy.signal",
     "scipy.special",
+    "scipy.stats",
     "sklearn.metrics",
-):
-    for name in import_module(module).__all__:
-        text = inspect.getdoc(getattr(import_module(module), name)) or ""
-        documents.append(" ".join(text.split("Parameters\n---")[0].split()[:60]))
+)
+
+
+def summary(function):
+    """The prose that a docstring begins with: no signatures, no markup, no list of parameters."""
+    lines = re.split(r"\n(?:Parameters|Returns)\n", inspect.getdoc(function) or "")[
+        0
+    ].splitlines()
+    prose = " ".join(
+        line for line in lines if not re.search(r"\w\(|::|=|https?:", line)
+    )
+    return re.sub(r":\w+:|[`*$\\]|Read more in the.*|.*keyword-only.*", " ", prose)
+
+
+documents = [
+    summary(getattr(import_module(module), name))
+    for module in MODULES
+    for name in import_module(module).__all__
+]
 documents = [text for text in documents if len(text) > 80]
-weights = TfidfVectorizer(stop_words="english", max_df=0.2, min_df=3).fit_transform(documents)
+weights = TfidfVectorizer(stop_words="english", max_df=0.2, min_df=3).fit_transform(
+    documents
+)
 embeddings = TruncatedSVD(50, random_state=0).fit_transform(weights)
 print(f"{len(documents)} documents")
 
@@ -48,8 +65,8 @@ clusterer = ab.TreeClustering(n_clusters=16, random_state=0)
 try:
     from bertopic import BERTopic
     from bertopic.dimensionality import BaseDimensionalityReduction
-except ImportError as missing:
-    print(f"BERTopic cannot be imported ({missing}): arbora alone.")
+except ImportError:
+    print("BERTopic is not installed where this page was built: arbora alone.")
     clusterer.fit(embeddings)
     topics = clusterer.labels_
 else:

@@ -52,7 +52,10 @@ print(f"dendrogram purity {ab.metrics.dendrogram_purity(model.tree_, types):.2f}
 # What sets each branch apart from its sister branch: effect, adjusted p-value, and a rule to remember.
 for reason in ab.explain(model.tree_, counts, list(genes), n_clusters=4, n_features=3):
     inside = types[model.tree_.leaves(reason.node)]
-    kind, often = max(((kind, (inside == kind).sum()) for kind in set(inside)), key=lambda found: found[1])
+    kind, often = max(
+        ((kind, (inside == kind).sum()) for kind in set(inside)),
+        key=lambda found: found[1],
+    )
     print(f"mostly {kind} ({often} of {len(inside)})")
     print(reason, "\n")
 
@@ -65,43 +68,61 @@ plt.show()
 # %%
 # In scanpy
 # ---------
-# Flat clusters go to ``obs``. scanpy's plots take the dendrogram of groups from ``uns``; ``arbora fit
-# cells.h5ad --scanpy cluster`` writes that entry into a file, here it is written by hand.
+# The clusters go to ``obs``, and the tree above them to ``uns``, where scanpy's plots look for a dendrogram of
+# groups. It is the tree from above, with one cell standing for each cluster. (``arbora fit cells.h5ad --scanpy
+# cell_type`` writes such an entry into a file.) Genes are those that set each cluster apart from all other cells.
+_, one_of_each = np.unique(model.labels_, return_index=True)
+upper = model.tree_.restrict(one_of_each)
+clusters = [f"cluster {label}" for label in range(n_types)]
+reasons = ab.explain(
+    model.tree_, counts, list(genes), n_clusters=n_types, against="rest", n_features=2
+)
+markers = {}
+for reason in reasons:
+    label = model.labels_[model.tree_.leaves(reason.node)[0]]
+    markers[clusters[label]] = [found.name for found in reason.features]
 try:
     import anndata
+    import pandas
     import scanpy
 except ImportError:
-    print("scanpy is not installed: its plots are left out.")
+    scanpy = None
+    print(
+        "scanpy is not installed where this page was built: a heat map of our own instead."
+    )
+    means = [counts[model.labels_ == label].mean(axis=0) for label in range(n_types)]
+    columns = [gene for of_cluster in markers.values() for gene in of_cluster]
+    shown = np.array(means)[:, [list(genes).index(gene) for gene in columns]]
+    ab.view.clustermap(shown, upper, row_names=clusters, col_names=columns, cmap="Reds")
+    plt.show()
 else:
     from scipy.cluster.hierarchy import dendrogram
 
-    cells = anndata.AnnData(counts)
-    cells.var_names = genes
-    cells.obs["cluster"] = [f"c{label}" for label in model.labels_]
-    cells.obs["cluster"] = cells.obs["cluster"].astype("category")
-    groups = list(cells.obs["cluster"].cat.categories)
-    means = np.stack(
-        [components[(cells.obs["cluster"] == group).to_numpy()].mean(axis=0) for group in groups]
+    cells = anndata.AnnData(counts, var=pandas.DataFrame(index=genes))
+    cells.obs["cluster"] = pandas.Categorical(
+        [clusters[label] for label in model.labels_], clusters
     )
-    over_groups = ab.linkage(means, "average")
-    drawn = dendrogram(over_groups.to_linkage(), labels=groups, no_plot=True)
+    drawn = dendrogram(upper.to_linkage(), labels=clusters, no_plot=True)
     cells.uns["dendrogram_cluster"] = {
-        "linkage": over_groups.to_linkage(),
         "groupby": ["cluster"],
-        "use_rep": "X_pca",
-        "cor_method": "pearson",
-        "linkage_method": "average",
+        "linkage": upper.to_linkage(),
+        "dendrogram_info": drawn,
         "categories_ordered": drawn["ivl"],
         "categories_idx_ordered": drawn["leaves"],
-        "dendrogram_info": drawn,
-        "correlation_matrix": np.corrcoef(means),
     }
-    reasons = ab.explain(model.tree_, counts, list(genes), n_clusters=n_types, against="rest", n_features=1)
-    markers = list(dict.fromkeys(reason.features[0].name for reason in reasons))
     with warnings.catch_warnings():
-        # scanpy's plots use calls that pandas and matplotlib have deprecated.
+        # scanpy calls what pandas and matplotlib have deprecated.
         warnings.simplefilter("ignore")
         scanpy.pl.dotplot(cells, markers, groupby="cluster", dendrogram=True)
+
+# %%
+# Every cell is a line here; sister clusters, which share genes, lie side by side.
+if scanpy is not None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scanpy.pl.heatmap(
+            cells, markers, groupby="cluster", dendrogram=True, figsize=(9, 6)
+        )
 
 # %%
 # The page
@@ -110,5 +131,9 @@ else:
 shown = ab.insight.telling_features(model.tree_, counts, list(genes), n_features=8)
 columns = {name: counts[:, list(genes).index(name)] for name in shown}
 page = model.tree_.to_html(
-    "cells.html", classes={"type": types}, metadata=columns, features=components, view="disk"
+    "cells.html",
+    classes={"type": types},
+    metadata=columns,
+    features=components,
+    view="disk",
 )

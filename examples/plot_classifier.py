@@ -33,7 +33,9 @@ else:
     logits, y = ab.logits.from_estimator(fitted, X[1::2] / 16), y[1::2]
     classes = [f"digit {k}" for k in range(10)]
     kinds = ["round" if k in (0, 3, 5, 6, 8, 9) else "straight" for k in range(10)]
-print(f"{len(logits):,} images, {len(classes)} classes, accuracy {(logits.argmax(axis=1) == y).mean():.1%}")
+print(
+    f"{len(logits):,} images, {len(classes)} classes, accuracy {(logits.argmax(axis=1) == y).mean():.1%}"
+)
 
 # %%
 # The tree
@@ -89,14 +91,20 @@ if (folder / "imagenet_val5k_efficientnetlite2.npz").exists():
     stored = np.load(folder / "imagenet_val5k_efficientnetlite2.npz")
     logits, y = stored["logits"].astype(np.float32), stored["labels"].astype(int)
     words = json.loads((folder / "imagenet1k_classes_wordnet.json").read_text())
-    paths = [[words["node_names"].get(k, k) for k in path] for path in words["hypernym_path_first"]]
+    paths = [
+        [words["node_names"].get(k, k) for k in path]
+        for path in words["hypernym_path_first"]
+    ]
     # two classes are called maillot
     classes = [
-        f"{name} ({k})" if words["name"].count(name) > 1 else name for k, name in enumerate(words["name"])
+        f"{name} ({k})" if words["name"].count(name) > 1 else name
+        for k, name in enumerate(words["name"])
     ]
     l2h = ab.L2H(class_names=classes, random_state=0).fit(logits)
     is_organism = ["organism" in path for path in paths]
-    print(f"organisms apart from all else: purity {ab.metrics.dendrogram_purity(l2h.tree_, is_organism):.2f}")
+    print(
+        f"organisms apart from all else: purity {ab.metrics.dendrogram_purity(l2h.tree_, is_organism):.2f}"
+    )
     report = ab.logits.class_report(l2h, logits, y, taxonomy=paths, max_rows=5)
     print(report)
     page = report.to_html("imagenet.html")

@@ -34,7 +34,8 @@ print(data)
 # %%
 # The tree
 # --------
-# ``report_`` says what was chosen for you, and what the search gained over average linkage.
+# ``report_`` says what was chosen for you, and what the search gained over average linkage. (The seconds are
+# those of the machine that built this page, which also had other work to do.)
 model = ab.TreeClustering(n_clusters=10, random_state=0).fit(data)
 print(model.report_)
 
@@ -53,7 +54,9 @@ for name, tree in rivals.items():
     flat = model.labels_ if name == "arbora" else tree.cut(n_clusters=10)
     accuracy = ab.metrics.clustering_accuracy(digits.target, flat)
     purity = ab.metrics.dendrogram_purity(tree, digits.target)
-    print(f"{name:18} purity {purity:.3f}, ten clusters match {accuracy:.0%} of the images")
+    print(
+        f"{name:18} purity {purity:.3f}, ten clusters match {accuracy:.0%} of the images"
+    )
 
 # %%
 # What is in a cluster
@@ -72,13 +75,14 @@ plt.show()
 # %%
 # What goes wrong
 # ---------------
-# Every cluster against the digits: where a row has two large numbers, the tree has joined what people keep
+# Clusters in rows, digits in columns: where a row has two large numbers, the tree has joined what people keep
 # apart.
 import numpy as np
 
+print("         ", " ".join(f"{digit:4d}" for digit in range(10)))
 for cluster in range(10):
     counts = np.bincount(digits.target[model.labels_ == cluster], minlength=10)
-    print(cluster, " ".join(f"{count:4d}" for count in counts))
+    print("cluster", cluster, " ".join(f"{count:4d}" for count in counts))
 
 # %%
 # The page

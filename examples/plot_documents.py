@@ -30,11 +30,20 @@ MODULES = (
 
 def prose(text):
     """What a docstring says before its sections: those read much the same everywhere."""
-    about = re.split(r"\n(?:Parameters|Returns|Attributes|Methods|Notes|See Also|Examples)\n---", text)[0]
+    about = re.split(
+        r"\n(?:Parameters|Returns|Attributes|Methods|Notes|See Also|Examples)\n---",
+        text,
+    )[0]
     about = "\n".join(line for line in about.splitlines()[1:] if "(" not in line[:40])
     first = text.splitlines()[0] if text and "(" not in text.splitlines()[0] else ""
-    about = re.sub(r"``.*?``|\.\. \S.*|:\w+:|https?:\S+|Read more.*", " ", f"{first}\n{about}")
-    return re.sub(r"[^\n.]*(?:rv_continuous|rv_discrete|instance of the|keyword-only)[^.]*\.", " ", about)
+    about = re.sub(
+        r"``.*?``|\.\. \S.*|:\w+:|https?:\S+|Read more.*", " ", f"{first}\n{about}"
+    )
+    return re.sub(
+        r"[^\n.]*(?:rv_continuous|rv_discrete|instance of the|keyword-only)[^.]*\.",
+        " ",
+        about,
+    )
 
 
 names, texts, modules = [], [], []
@@ -54,7 +63,9 @@ print(f"{len(texts)} docstrings of {len(set(modules))} modules")
 words = TfidfVectorizer(stop_words="english", max_df=0.2, min_df=3, sublinear_tf=True)
 vectors = TruncatedSVD(100, random_state=0).fit_transform(words.fit_transform(texts))
 model = ab.TreeClustering(n_clusters=20, random_state=0).fit(vectors)
-print(f"dendrogram purity {ab.metrics.dendrogram_purity(model.tree_, modules):.2f} against the modules")
+print(
+    f"dendrogram purity {ab.metrics.dendrogram_purity(model.tree_, modules):.2f} against the modules"
+)
 
 # %%
 # Topics
@@ -78,7 +89,12 @@ np.add.at(table, (rows, labels), 1)
 figure, axis = plt.subplots(figsize=(9, 9), layout="constrained")
 axis.imshow(table / table.sum(axis=1, keepdims=True), cmap="Blues", aspect="auto")
 axis.set_yticks(range(len(kinds)), kinds)
-axis.set_xticks(range(20), [topics.label(node) for node in topics.cut_nodes(20)], rotation=60, ha="right")
+axis.set_xticks(
+    range(20),
+    [topics.label(node) for node in topics.cut_nodes(20)],
+    rotation=60,
+    ha="right",
+)
 axis.set_title("share of each module's docstrings in each topic")
 plt.show()
 
@@ -109,7 +125,12 @@ for found in ab.insight.similar(graph, [start], n_similar=4)[0]:
 # Search for a word, open a topic, read a text. The card of a leaf leads to those most similar to it.
 short = [text[:400] for text in texts]
 page = topics.to_html(
-    "documents.html", names=names, classes={"module": modules}, texts=short, similarity=graph, view="icicle"
+    "documents.html",
+    names=names,
+    classes={"module": modules},
+    texts=short,
+    similarity=graph,
+    view="icicle",
 )
 
 # %%
@@ -117,7 +138,11 @@ page = topics.to_html(
 # ---------------
 # 7,532 messages of 20 newsgroups as embeddings of a sentence model, with three levels of known groups. The data
 # hold no texts. Without ``ARBORA_DATA`` this part is left out, and says so.
-path = Path(os.environ.get("ARBORA_DATA", "data")) / "embeddings" / "20news_test_minilm_l6.npz"
+path = (
+    Path(os.environ.get("ARBORA_DATA", "data"))
+    / "embeddings"
+    / "20news_test_minilm_l6.npz"
+)
 if path.exists():
     news = np.load(path)
     order = np.random.default_rng(0).permutation(len(news["X"]))
@@ -126,7 +151,9 @@ if path.exists():
     ward = ab.linkage(X, "ward")
     levels = {"20 groups": y, "middle": news["mid"][y], "top": news["top"][y]}
     for title, classes in levels.items():
-        ours, theirs = (ab.metrics.dendrogram_purity(built, classes) for built in (tree, ward))
+        ours, theirs = (
+            ab.metrics.dendrogram_purity(built, classes) for built in (tree, ward)
+        )
         print(f"{title:10} purity {ours:.3f}, Ward {theirs:.3f}")
 else:
     print("20 newsgroups: not in ARBORA_DATA, left out.")

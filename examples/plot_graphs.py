@@ -41,7 +41,10 @@ model = ab.FPH(2, n_internal=16, max_epochs=200, random_state=0).fit(club)
 tree.plot("dendrogram", classes={"club": side})
 plt.title("The karate club")
 plt.show()
-costs = [ab.metrics.dasgupta_cost(found, similarity, normalize=True) for found in (model.tree_, tree)]
+costs = [
+    ab.metrics.dasgupta_cost(found, similarity, normalize=True)
+    for found in (model.tree_, tree)
+]
 print(f"cost {costs[0]:.2f} with 16 nodes, learned; {costs[1]:.2f} with all, by search")
 
 # %%
@@ -55,14 +58,18 @@ if path.exists():
     region = stored["tzregion_names"][stored["labels_tzregion"]]
     country = stored["class_names"][stored["labels"]]
 else:
-    print("OpenFlight is not in ARBORA_DATA: 100 nodes with three levels of communities instead.")
+    print(
+        "OpenFlight is not in ARBORA_DATA: 100 nodes with three levels of communities instead."
+    )
     drawn = ab.probabilistic.small_hsbm(random_state=0)
     both = sp.triu(drawn.adjacency, 1).tocoo()
     edges, n = (both.row, both.col), drawn.adjacency.shape[0]
     names = np.array([f"node {k}" for k in range(n)])
     layout = nx.spring_layout(nx.from_scipy_sparse_array(drawn.adjacency), seed=0)
     place = np.array([layout[k] for k in range(n)])
-    region, country = (np.array([f"group {k}" for k in level]) for level in drawn.levels[:2])
+    region, country = (
+        np.array([f"group {k}" for k in level]) for level in drawn.levels[:2]
+    )
 adjacency = sp.coo_array((np.ones(len(edges[0])), edges), shape=(n, n))
 adjacency = (adjacency + adjacency.T).tocsr()
 world = ab.cluster(adjacency, random_state=0).replace(name=None)
@@ -72,7 +79,7 @@ print(
 
 # %%
 # Where flights go, the tree finds continents, without a coordinate.
-labels = world.cut(9, by="information", similarity=ab.similarity.graph(adjacency), min_size="auto")
+labels = world.cut(9, by="information", similarity=ab.similarity.graph(adjacency))
 figure, axis = plt.subplots(figsize=(9, 4.6), layout="constrained")
 axis.scatter(*place.T, c=labels, cmap="tab10", s=6)
 axis.set_axis_off()
@@ -84,4 +91,6 @@ plt.show()
 # --------
 # The scatter beside the tree is the map.
 columns = {"region": region, "country": country}
-page = world.to_html("airports.html", names=[str(name) for name in names], classes=columns, points=place)
+page = world.to_html(
+    "airports.html", names=[str(name) for name in names], classes=columns, points=place
+)

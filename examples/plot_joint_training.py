@@ -15,7 +15,9 @@ import arbora as ab
 try:
     import torch
 except ImportError as missing:
-    raise SystemExit("This example needs PyTorch: pip install 'arbora[torch]'") from missing
+    raise SystemExit(
+        "This example needs PyTorch: pip install 'arbora[torch]'"
+    ) from missing
 
 # Matrices this small are quicker on one core.
 torch.set_num_threads(1)
@@ -23,7 +25,10 @@ torch.manual_seed(0)
 rng = np.random.default_rng(0)
 digits = load_digits()
 kept = rng.permutation(len(digits.data))[:600]
-X, y = torch.tensor(digits.data[kept] / 16, dtype=torch.float32), torch.tensor(digits.target[kept])
+X, y = (
+    torch.tensor(digits.data[kept] / 16, dtype=torch.float32),
+    torch.tensor(digits.target[kept]),
+)
 labeled = torch.arange(100)
 
 # %%
@@ -64,7 +69,9 @@ def some_triples(n_triples=500):
     k = rng.integers(0, len(X), n_triples)
     i, j, k = np.stack([i, j, k])[:, (i != k) & (j != k)]
     weights = np.column_stack([similarity[i, j], similarity[i, k], similarity[j, k]])
-    return torch.tensor(np.column_stack([i, j, k])), torch.tensor(weights, dtype=torch.float32)
+    return torch.tensor(np.column_stack([i, j, k])), torch.tensor(
+        weights, dtype=torch.float32
+    )
 
 
 network = Network()
@@ -80,7 +87,9 @@ for _ in range(300):
     curve.append((class_part.item(), tree_part.item()))
 
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
-axis.semilogy(curve, label=["cross-entropy, 100 labels", "cost of the tree, per triple"])
+axis.semilogy(
+    curve, label=["cross-entropy, 100 labels", "cost of the tree, per triple"]
+)
 axis.set_xlabel("step")
 axis.legend()
 plt.show()
@@ -93,8 +102,12 @@ with torch.no_grad():
     logits, places = network(X)
 tree = ab.hyperbolic.decode(places.numpy())
 unseen = np.arange(100, len(X))
-print(f"accuracy on images without a label: {(logits.argmax(1)[unseen] == y[unseen]).float().mean():.1%}")
-print(f"dendrogram purity of the tree: {ab.metrics.dendrogram_purity(tree, y.numpy()):.2f}")
+print(
+    f"accuracy on images without a label: {(logits.argmax(1)[unseen] == y[unseen]).float().mean():.1%}"
+)
+print(
+    f"dendrogram purity of the tree: {ab.metrics.dendrogram_purity(tree, y.numpy()):.2f}"
+)
 tree.plot("circular", classes={"digit": y.numpy()})
 plt.show()
 
@@ -104,7 +117,9 @@ plt.show()
 # A learned tree is a good start; the search takes it from there, on the same graph.
 refined = ab.refine(tree, graph, random_state=0)
 print(f"refined: {ab.metrics.dendrogram_purity(refined, y.numpy()):.2f}")
-print(f"search alone: {ab.metrics.dendrogram_purity(ab.cluster(graph, random_state=0), y.numpy()):.2f}")
+print(
+    f"search alone: {ab.metrics.dendrogram_purity(ab.cluster(graph, random_state=0), y.numpy()):.2f}"
+)
 
 # %%
 # On data that a search can see as a whole, the search alone is the better clusterer. The loss is for what it
@@ -115,5 +130,9 @@ print(f"search alone: {ab.metrics.dendrogram_purity(ab.cluster(graph, random_sta
 # The page
 # --------
 page = refined.to_html(
-    "joint.html", classes={"digit": y.numpy()}, images=digits.images[kept], features=X.numpy(), view="disk"
+    "joint.html",
+    classes={"digit": y.numpy()},
+    images=digits.images[kept],
+    features=X.numpy(),
+    view="disk",
 )

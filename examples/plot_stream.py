@@ -15,7 +15,9 @@ import arbora as ab
 digits = load_digits()
 rng = np.random.default_rng(0)
 # Digits 0 to 4 first; 5 to 9 come in later, one after the other.
-arrival = np.argsort(rng.random(len(digits.target)) + 0.35 * np.maximum(digits.target - 4, 0))
+arrival = np.argsort(
+    rng.random(len(digits.target)) + 0.35 * np.maximum(digits.target - 4, 0)
+)
 X, y = digits.data[arrival], digits.target[arrival]
 
 # %%
@@ -30,7 +32,9 @@ for start in range(0, len(X), 200):
     seen.append(len(so_far))
     purity.append(ab.metrics.dendrogram_purity(online.tree_, so_far))
     kinds.append(len(set(so_far.tolist())))
-    print(f"{seen[-1]:5d} points, {kinds[-1]:2d} digits so far, purity {purity[-1]:.2f}")
+    print(
+        f"{seen[-1]:5d} points, {kinds[-1]:2d} digits so far, purity {purity[-1]:.2f}"
+    )
 
 # %%
 # The purity falls as new digits come in, not because old ones are forgotten. All at once for comparison, on a
@@ -54,8 +58,12 @@ for start in range(900, len(X), 300):
     found = model.place(X[start : start + 300])
     strange = (found.outlier_score > 0.99).sum()
     model.partial_fit(X[start : start + 300])
-    print(f"{model.tree_.n_leaves:5d} points; {strange:3d} of the last batch looked like nothing seen before")
-print(f"purity {ab.metrics.dendrogram_purity(model.tree_, y[: model.tree_.n_leaves]):.2f}")
+    print(
+        f"{model.tree_.n_leaves:5d} points; {strange:3d} of the last batch looked like nothing seen before"
+    )
+print(
+    f"purity {ab.metrics.dendrogram_purity(model.tree_, y[: model.tree_.n_leaves]):.2f}"
+)
 
 # %%
 # Forgetting, and tomorrow
@@ -73,4 +81,6 @@ print(again.tree_)
 # %%
 # The page
 # --------
-page = model.tree_.to_html("stream.html", metadata={"arrival": np.arange(len(X))}, classes={"digit": y})
+page = model.tree_.to_html(
+    "stream.html", metadata={"arrival": np.arange(len(X))}, classes={"digit": y}
+)

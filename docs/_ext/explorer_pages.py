@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
+from sphinx_gallery.scrapers import matplotlib_scraper
 
 MADE = Path(__file__).parent.parent / "_made" / "explore"
 _FRAME = """<div class="explorer">
@@ -35,6 +36,11 @@ def embed_written(block, block_vars, gallery_conf):
         text = frame("../" * depth + "explore/" + page.name, "The page that this writes: touch it.")
         shown.append(".. raw:: html\n\n" + "".join(f"    {line}\n" for line in text.splitlines()))
     return "\n\n".join(shown)
+
+
+def draw_whole(block, block_vars, gallery_conf):
+    """Sphinx-gallery's scraper of figures, with all that stands beside the axes and without empty margins."""
+    return matplotlib_scraper(block, block_vars, gallery_conf, bbox_inches="tight")
 
 
 class Explorer(Directive):

@@ -16,13 +16,17 @@ from arbora.probabilistic import small_hsbm
 from arbora.probabilistic.flat import flat_labels
 
 graph = small_hsbm(random_state=0)
-model = ab.FPH(n_internal=64, objective="tsd", max_epochs=60, random_state=0).fit(graph.adjacency)
+model = ab.FPH(n_internal=64, objective="tsd", max_epochs=60, random_state=0).fit(
+    graph.adjacency
+)
 
 # %%
 # The decoded tree against the communities that the graph was drawn from, level by level.
 for level in graph.levels:
     labels = flat_labels(model.tree_, model.similarity_, level.max() + 1)
-    print(f"{level.max() + 1} clusters: NMI {normalized_mutual_info_score(level, labels):.3f}")
+    print(
+        f"{level.max() + 1} clusters: NMI {normalized_mutual_info_score(level, labels):.3f}"
+    )
 
 # %%
 # The adjacency in the order of the tree's leaves: communities within communities along the diagonal.
@@ -38,7 +42,9 @@ figure.tight_layout()
 
 # %%
 # The loss that was descended and the loss of the decoded tree, by which the model is chosen.
-epoch, descended, decoded = (model.history_[field] for field in ("step", "loss", "cost"))
+epoch, descended, decoded = (
+    model.history_[field] for field in ("step", "loss", "cost")
+)
 figure, axes = plt.subplots(figsize=(6, 3))
 axes.plot(epoch, -descended, label="soft")
 axes.plot(epoch, -decoded, label="decoded tree")

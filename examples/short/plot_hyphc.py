@@ -18,7 +18,9 @@ X = StandardScaler().fit_transform(wine.data)
 # %%
 # ``DiskFrames`` is a scikit-learn callback: it is called after every epoch and keeps what it gets.
 frames = ab.view.DiskFrames(classes=wine.target)
-model = ab.HypHC(n_clusters=3, max_epochs=30, random_state=0).set_callbacks(frames).fit(X)
+model = (
+    ab.HypHC(n_clusters=3, max_epochs=30, random_state=0).set_callbacks(frames).fit(X)
+)
 frames.figure(4)
 plt.show()
 
@@ -34,4 +36,6 @@ plt.show()
 # Refinement moves subtrees of the decoded tree until no move helps.
 refined = ab.HypHC(n_clusters=3, max_epochs=30, refine=True, random_state=0).fit(X)
 print(f"decoded {model.cost_:.0f}, refined {refined.cost_:.0f}")
-print(f"dendrogram purity {ab.metrics.dendrogram_purity(refined.tree_, wine.target):.3f}")
+print(
+    f"dendrogram purity {ab.metrics.dendrogram_purity(refined.tree_, wine.target):.3f}"
+)

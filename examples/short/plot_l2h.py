@@ -27,7 +27,9 @@ plt.show()
 # A few levels carry most, each with the share of agreement under resampling.
 
 for level in l2h.levels():
-    print(f"{level.n_clusters} clusters, gap {level.gap:.2f}, stability {level.stability:.2f}")
+    print(
+        f"{level.n_clusters} clusters, gap {level.gap:.2f}, stability {level.stability:.2f}"
+    )
 
 # %%
 # New points get a cluster at any level, and a probability for every node.

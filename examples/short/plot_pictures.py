@@ -18,7 +18,9 @@ tree = ab.cluster(X, metric="euclidean", random_state=0)
 # %%
 # Branches take the class of most of their leaves; gray means that no class has a majority.
 figure, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
-for ax, kind in zip(axes.flat, ["dendrogram", "circular", "disk", "icicle"], strict=True):
+for ax, kind in zip(
+    axes.flat, ["dendrogram", "circular", "disk", "icicle"], strict=True
+):
     tree.plot(
         kind,
         ax=ax,
@@ -41,6 +43,12 @@ ab.view.clustermap(
     center=0,
 )
 plt.show()
+
+# %%
+# Two trees face to face, as a page: lines lead from each wine to itself.
+page = tree.to_html(
+    "two_trees.html", compare=ab.linkage(X, "ward"), classes={"cultivar": cultivar}
+)
 
 # %%
 # How good every cut is.
