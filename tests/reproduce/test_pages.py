@@ -70,7 +70,7 @@ def test_the_check_finds_a_page_that_was_changed_by_hand(tmp_path, capsys):
     assert main(["--check", str(tmp_path)]) == 1
     assert main([str(tmp_path)]) == 0
     assert main(["--check", str(tmp_path)]) == 0
-    page.write_text(page.read_text().replace("not run yet", "1.0"))
+    page.write_text(page.read_text().replace("Not run yet", "Run"))
     assert main(["--check", str(tmp_path)]) == 1
     assert "make results" in capsys.readouterr().out
 

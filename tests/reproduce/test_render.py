@@ -169,6 +169,32 @@ def test_a_pivot_leaves_out_absent_sets_and_marks_what_was_not_run():
     ]
 
 
+def test_a_pivot_leaves_out_sets_on_which_nothing_was_run():
+    shown = table(method("a"), method("b"), data=(Data("zoo"), Data("moon", absent="too far"), Data("sun")))
+    found = [record("a", cost=2.0), record("b", "sun", cost=3.0)]
+    assert render.pivot(shown, found, "cost", ["a"]) == [["data", "a"], ["zoo", "2.0000e0"]]
+    assert render.left_out(shown, found, ["a"]) == ["sun"]
+    assert render.left_out(shown, found, ["a", "b"]) == []
+
+
+def test_a_reason_that_several_rows_share_is_said_once_below_the_table():
+    shown = table(method("a"), method("b"), method("c"), data=(Data("zoo", incomparable="drawn again"),))
+    lines = render.rst_table(shown, [record("a"), record("b"), record("c")]).splitlines()
+    assert sum(line.endswith('"not comparable (1)"') for line in lines) == 3
+    assert "* (1): drawn again" in lines
+    lines = render.rst_table(table(method("a"), data=shown.data), [record("a")]).splitlines()
+    assert sum(line.endswith('"not comparable (drawn again)"') for line in lines) == 1
+
+
+def test_a_set_without_any_figure_has_one_line_and_methods_keep_their_order():
+    data = (Data("zoo"), Data("sun"))
+    text = render.rst_table(table(method("b"), method("a"), data=data), [record("a"), record("b")])
+    assert [line for line in text.splitlines() if '"sun"' in line] == [
+        '   "sun","every method","","","","","","not run yet"'
+    ]
+    assert text.endswith("Not run yet, or not on every set: b, a; the same command runs them.")
+
+
 def test_figures_that_cannot_be_compared_stand_without_the_papers():
     zoo = Data("zoo")
     known = Method("HypHC", lambda problem, seed: None, printed="HypHC")

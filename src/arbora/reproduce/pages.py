@@ -34,7 +34,7 @@ def filled(text: str, found: Sequence[Record], *, markdown: bool = False) -> str
     --------
     >>> from arbora.reproduce.pages import filled
     >>> page = filled(".. arbora-results: hyphc/3b dasgupta_ordered_pairs: exact decoding\n.. arbora-results-end", [])
-    >>> "not run yet [2.8016e5]" in page
+    >>> "Not run yet: zoo, iris, glass, segmentation." in page
     True
     """
 
@@ -53,9 +53,12 @@ def block(what: str, found: Sequence[Record], *, markdown: bool = False) -> str:
     table = find(key)
     if not rest:
         return render.rst_table(table, found)
-    metric, _, methods = rest.partition(":")
-    lines = render.pivot(table, found, metric.strip(), [name.strip() for name in methods.split(";")])
-    return render.markdown_rows(lines) if markdown else render.rst_rows(lines)
+    metric, _, listed = rest.partition(":")
+    methods = [name.strip() for name in listed.split(";")]
+    lines = render.pivot(table, found, metric.strip(), methods)
+    parts = [(render.markdown_rows if markdown else render.rst_rows)(lines)] if len(lines) > 1 else []
+    left = render.left_out(table, found, methods)
+    return "\n\n".join([*parts, f"Not run yet: {', '.join(left)}."] if left else parts)
 
 
 def pages_of(root: Path) -> list[Path]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from arbora.reproduce.marks import Figure, Row, rows_of
 from arbora.reproduce.records import Record
@@ -92,13 +94,14 @@ def text_table(table: Table, rows: Sequence[Row]) -> list[list[str]]:
 def rst_table(table: Table, found: Iterable[Record]) -> str:
     """The whole table in reStructuredText: note, rows, notes on methods, what was not run."""
     rows = rows_of(table, found)
+    body, reasons = _numbered(_grouped(rows))
     lines = [table.note, ""] if table.note else []
-    lines += _rst_rows(header(table), _grouped(rows))
-    notes = _notes(rows)
+    lines += _rst_rows(header(table), body)
+    notes = [*_notes(rows), *reasons]
     lines += ["", *notes] if notes else []
     command = f"arbora reproduce {table.paper} {table.name}"
     lines += ["", f"Repeat with ``{command}``{_conditions(rows)}."]
-    left = sorted({row.method.name for row in rows if row.is_left})
+    left = list(dict.fromkeys(row.method.name for row in rows if row.is_left))
     if left:
         lines[-1] += f" Not run yet, or not on every set: {', '.join(left)}; the same command runs them."
     return "\n".join(lines)
@@ -130,28 +133,48 @@ def _conditions(rows: Sequence[Row]) -> str:
 
 
 def _grouped(rows: Sequence[Row]) -> list[list[str]]:
-    """One line per row, but a single one for a data set that cannot be run here."""
+    """One line per row, but a single one for a data set of which there is nothing to show."""
     shown: list[list[str]] = []
-    named = set()
-    for row in rows:
-        if not row.data.absent:
-            shown.append(cells(row))
-        elif row.data.name not in named:
-            named.add(row.data.name)
-            empty = [NONE] * (2 * len(row.figures) + 2)
-            shown.append([row.data.name, "every method", NONE, *empty, row.mark])
+    for _, group in groupby(rows, key=lambda row: row.data.name):
+        own = list(group)
+        is_known = any(row.records or any(figure.printed for figure in row.figures) for row in own)
+        if own[0].data.absent or (not is_known and len(own) > 1):
+            empty = [NONE] * (2 * len(own[0].figures) + 2)
+            mark = own[0].mark if own[0].data.absent else own[0].mark.partition(" (")[0]
+            shown.append([own[0].data.name, "every method", NONE, *empty, mark])
+        else:
+            shown += [cells(row) for row in own]
     return shown
 
 
+def _numbered(lines: Sequence[list[str]]) -> tuple[list[list[str]], list[str]]:
+    """Lines whose mark gives a number where several have the same reason, and the reasons by their numbers."""
+    split = [line[-1].partition(" (") for line in lines]
+    often = [
+        reason for reason, count in Counter(reason for *_, reason in split).items() if reason and count > 2
+    ]
+    number_of = {reason: str(k + 1) for k, reason in enumerate(often)}
+    marks = [
+        f"{mark} ({number_of[why]})" if why in number_of else mark + bar + why for mark, bar, why in split
+    ]
+    reasons = [f"* ({number}): {reason.removesuffix(')')}" for reason, number in number_of.items()]
+    return [[*line[:-1], mark] for line, mark in zip(lines, marks)], reasons
+
+
 def pivot(table: Table, found: Iterable[Record], metric_key: str, methods: Sequence[str]) -> list[list[str]]:
-    """A line per data set, a column per method: figures here, the paper's in brackets; the first line is the header."""
+    """A line per data set, a column per method: figures here, the paper's in brackets; the first line is the header.
+
+    Data sets on which none of the methods was run are left out.
+    """
+    found = list(found)
     rows = {(row.data.name, row.method.name): row for row in rows_of(table, found)}
     unknown = [name for name in methods if name not in {method.name for method in table.methods}]
     if unknown:
         raise ValueError(f"{table.key} has no method {', '.join(unknown)}.")
     lines = [["data", *methods]]
+    left = left_out(table, found, methods)
     for data in table.data:
-        if data.absent:
+        if data.absent or data.name in left:
             continue
         line = [data.name]
         for name in methods:
@@ -163,6 +186,13 @@ def pivot(table: Table, found: Iterable[Record], metric_key: str, methods: Seque
             line.append(f"{here} [{figure_printed(figure)}]" if is_same else here)
         lines.append(line)
     return lines
+
+
+def left_out(table: Table, found: Iterable[Record], methods: Sequence[str]) -> list[str]:
+    """Data sets on which none of these methods was run, although they could be."""
+    rows = [row for row in rows_of(table, found) if row.method.name in methods]
+    run = {row.data.name for row in rows if row.records}
+    return [data.name for data in table.data if not data.absent and data.name not in run]
 
 
 def rst_rows(lines: Sequence[Sequence[str]]) -> str:
