@@ -252,29 +252,3 @@ def test_examples_are_in_the_reading_order():
     for example in sorted((ROOT / "examples").glob("plot_*.py")):
         assert f'"{example.name}"' in order
         assert ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
-
-
-def best_cost_of_all_trees(weights):
-    """Dasgupta's cost of the best binary tree, by trying all of them."""
-    from functools import cache
-    from itertools import combinations
-
-    @cache
-    def best(leaves):
-        found = [0] if len(leaves) < 2 else []
-        for size in range(1, len(leaves) // 2 + 1):
-            for side in map(frozenset, combinations(sorted(leaves), size)):
-                rest = leaves - side
-                across = sum(weights.get(frozenset((i, j)), 0) for i in side for j in rest)
-                found.append(across * len(leaves) + best(side) + best(rest))
-        return min(found)
-
-    return best(frozenset().union(*weights))
-
-
-def test_the_plaything_knows_the_best_cost():
-    text = (DOCS / "concepts" / "dasgupta.html").read_text(encoding="utf-8")
-    pairs = re.findall(r'\["(\w)", "(\w)", (\d)\]', text)
-    weights = {frozenset((i, j)): int(weight) for i, j, weight in pairs}
-    assert len(weights) == 11
-    assert best_cost_of_all_trees(weights) == int(re.search(r"const best = (\d+)", text)[1])
