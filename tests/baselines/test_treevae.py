@@ -110,3 +110,23 @@ def test_the_seed_decides_the_tree():
     X = np.random.default_rng(0).random((40, 3))
     options = {"n_groups": 3, "hidden": 4, "encoder_hidden": 4, "epochs_per_split": 1, "max_epochs": 1}
     assert treevae(X, random_state=1, **options) == treevae(X, random_state=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("length", "per_epoch"),
+    [({"least_steps": 1}, 4), ({"least_steps": 7}, 7), ({"least_steps": 1, "rows_per_epoch": 20}, 2)],
+)
+def test_small_data_is_passed_through_several_times_and_large_data_in_part(monkeypatch, length, per_epoch):
+    sizes = []
+    forward = TreeNetwork.forward
+
+    def counted(network, rows):
+        sizes.append(len(rows))
+        return forward(network, rows)
+
+    monkeypatch.setattr(TreeNetwork, "forward", counted)
+    X = np.random.default_rng(0).random((40, 3))
+    options = {"n_groups": 2, "hidden": 4, "encoder_hidden": 4, "max_epochs": 2, "batch_size": 12}
+    treevae(X, random_state=0, **options, **length)
+    # two epochs of the first two leaves, and two of all parts at the end
+    assert len(sizes) == 4 * per_epoch

@@ -193,8 +193,8 @@ FITTED = (
         call="arbora.baselines.treevae:treevae",
         library="PyTorch",
         deviations="Perceptrons of one hidden layer in place of convolutions as encoder and decoders; 20 + 5 per split "
-        "epochs of 20,000 rows instead of 150 + 150 and 80 of all; no contrastive loss on augmented images; a "
-        "constant learning rate.",
+        "epochs of 20,000 rows, at least 16 steps, instead of 150 + 150 and 80 of all; no contrastive loss on "
+        "augmented images; a constant learning rate.",
         needs=("torch",),
         extra="torch",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -30,6 +31,7 @@ def treevae(
     epochs_per_split: int = 5,
     max_epochs: int = 20,
     rows_per_epoch: int = 20_000,
+    least_steps: int = 16,
     kl_weight: float = 0.15,
     batch_size: int = 256,
     learning_rate: float = 1e-3,
@@ -61,6 +63,8 @@ def treevae(
         Of the first two leaves, and of all parts at the end.
     rows_per_epoch : int, default=20000
         Of more rows than this, an epoch sees as many, drawn at random.
+    least_steps : int, default=16
+        Of an epoch: small data is passed through several times.
     kl_weight : float, default=0.15
         Of the divergences beside the reconstruction; reached step by step within the first epochs.
     batch_size : int, default=256
@@ -96,8 +100,9 @@ def treevae(
         is_binary = bool(rows.min() >= 0)
         sizes = (rows.shape[1], latent, hidden, encoder_hidden, check_whole(max_depth, "max_depth"))
         network = TreeNetwork(*sizes, is_binary)
-        n_batches = max(1, check_whole(rows_per_epoch, "rows_per_epoch") // batch_size)
-        training = _Training(network, rows, batch_size, n_batches, learning_rate, kl_weight)
+        n_seen = min(check_whole(rows_per_epoch, "rows_per_epoch"), len(rows))
+        n_steps = max(-(-n_seen // batch_size), check_whole(least_steps, "least_steps"))
+        training = _Training(network, rows, batch_size, n_steps, learning_rate, kl_weight)
         n_epochs = 2 * max_epochs + (n_groups - 2) * 2 * epochs_per_split
         with Stage(check_progress(progress), "train", total=n_epochs) as stage:
             training.run(max_epochs, stage)
@@ -119,11 +124,11 @@ class _Training:
         network: TreeNetwork,
         rows: Tensor,
         batch_size: int,
-        n_batches: int,
+        n_steps: int,
         learning_rate: float,
         kl_weight: float,
     ) -> None:
-        self._network, self._rows, self._size, self._n_batches = network, rows, batch_size, n_batches
+        self._network, self._rows, self._size, self._n_steps = network, rows, batch_size, n_steps
         self._rate, self._kl_weight = learning_rate, kl_weight
         self._done = 0
 
@@ -135,7 +140,7 @@ class _Training:
         for epoch in range(n_epochs):
             # annealed early in a stage, so that new latent variables are not abandoned at once
             kl_weight = self._kl_weight * min(1.0, (epoch + 1) / max(1, n_epochs // 2))
-            for batch in islice(batches(len(self._rows), self._size), self._n_batches):
+            for batch in islice(self._passes(), self._n_steps):
                 found = self._network(self._rows[batch])
                 loss = found.reconstruction + kl_weight * (found.root + found.nodes + found.decisions)
                 self._network.zero_grad(set_to_none=True)
@@ -143,6 +148,11 @@ class _Training:
                 optimizer.step()
             self._done += 1
             stage.update(self._done)
+
+    def _passes(self) -> Iterator[Tensor]:
+        """Batches of one pass through the rows after another, without end."""
+        while True:
+            yield from batches(len(self._rows), self._size)
 
 
 def _assigned(network: TreeNetwork, rows: Tensor) -> Ints:

@@ -25,13 +25,16 @@ def all_tables() -> tuple[Table, ...]:
         fph_order,
         ghhc,
         hyphc,
+        hyphc_experiments,
         l2h,
         l2h_ablations,
         l2h_classes,
         scikit,
     )
 
-    modules = (hyphc, ghhc, fph, fph_known, fph_figures, fph_order, l2h, l2h_ablations, l2h_classes, scikit)
+    modules = (
+        hyphc, hyphc_experiments, ghhc, fph, fph_known, fph_figures, fph_order, l2h, l2h_ablations, l2h_classes, scikit,
+    )  # fmt: skip
     return tuple(table for module in modules for table in module.TABLES)
 
 
