@@ -100,13 +100,13 @@ BASELINES = (
     baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph, slower=0.2),
     Method("Louvain", iterated_louvain, printed="Louvain", parameters={"library": "scikit-network"}, slower=0.1,
            note="Applied repeatedly to its own communities."),
-    baseline("deepwalk-ufit", "UFit", printed="UFit", of=_graph, slower=2, skips=ALL_PAIRS),
+    baseline("deepwalk-ufit", "UFit", printed="UFit", of=_graph, slower=0.5, skips=ALL_PAIRS),
     baseline("deepwalk-hyphc", "HypHC", printed="HypHC", of=_graph, skips=TOO_LARGE),
     baseline("deepwalk-ghhc", "gHHC", printed="gHHC", of=_graph, options=lambda p: {"n_internal": p.n_internal}),
-    baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=20),
+    baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=50),
     baseline("average", "Average linkage", printed="Average linkage", of=_graph, is_random=False, slower=0.1),
     baseline("paris", "Paris", of=_graph, is_random=False, slower=0.1),
-    baseline("eph", "EPH", of=_graph, slower=5,
+    baseline("eph", "EPH", of=_graph, slower=1.5,
              note="The successor of FPH (NeurIPS 2024), not in this paper's table."),
 )  # fmt: skip
 _EPOCHS = {"max_epochs": 1000, "patience": 1000}

@@ -172,8 +172,8 @@ TABLE_1 = Table(
         Method("HypHC", _hyphc, "baseline", "HypHC", {"max_epochs": 5, "n_triples": 2_000_000}, {"max_epochs": 1},
                note="Z-scored columns, as in its paper; two million triples per epoch, five epochs. Why it is low: "
                f"hyphc/purity. {_ON_TEST}"),
-        baseline("deepect", "DeepECT", printed="DeepECT", of=_test, slower=5),
-        baseline("treevae", "TreeVAE", printed="TreeVAE", of=_test, options=_groups, slower=5),
+        baseline("deepect", "DeepECT", printed="DeepECT", of=_test, slower=10),
+        baseline("treevae", "TreeVAE", printed="TreeVAE", of=_test, options=_groups, slower=16),
         *l2h_methods(),
         KMEANS,
         CLUSTER,
@@ -291,6 +291,7 @@ TABLE_5 = Table(
             "baseline",
             "Agglomerative (CLIP)",
             is_random=False,
+            slower=0.3,
             note=_ON_TEST,
         ),
     ),
@@ -306,14 +307,20 @@ TABLE_6 = Table(
     SIX,
     (
         baseline(
-            "treevae", "TreeVAE on features", printed="TreeVAE+CLIP", of=_test, options=_groups, slower=5
+            "treevae", "TreeVAE on features", printed="TreeVAE+CLIP", of=_test, options=_groups, slower=16
         ),
-        baseline("umap-ward", "UMAP + Ward", printed="UMAP + Ward", of=_test, slower=2),
+        baseline("umap-ward", "UMAP + Ward", printed="UMAP + Ward", of=_test, slower=0.8),
         baseline("evoc", "EVoC", of=_test, has_outliers=True, note=LEAST_SIZE),
         baseline(
-            "fast-hdbscan", "fast_hdbscan", of=_test, has_outliers=True, is_random=False, note=LEAST_SIZE
+            "fast-hdbscan",
+            "fast_hdbscan",
+            of=_test,
+            has_outliers=True,
+            is_random=False,
+            slower=0.3,
+            note=LEAST_SIZE,
         ),
-        baseline("genie", "genieclust", of=_test, slower=1, is_random=False),
+        baseline("genie", "genieclust", of=_test, slower=0.1, is_random=False),
         *l2h_methods(),
         CLUSTER,
     ),
