@@ -187,12 +187,24 @@ def test_a_reason_that_several_rows_share_is_said_once_below_the_table():
 
 
 def test_a_set_without_any_figure_has_one_line_and_methods_keep_their_order():
-    data = (Data("zoo"), Data("sun"))
-    text = render.rst_table(table(method("b"), method("a"), data=data), [record("a"), record("b")])
-    assert [line for line in text.splitlines() if '"sun"' in line] == [
-        '   "sun","every method","","","","","","not run yet"'
+    data = (Data("zoo"), Data("the sun", seconds=100))
+    slow = method("b", slower=3)
+    text = render.rst_table(table(slow, method("a"), data=data), [record("a"), record("b")])
+    price = "2 methods, about 7 CPU minutes for one run of each"
+    command = "arbora reproduce none 1 --datasets 'the sun' --seeds 1"
+    assert [line for line in text.splitlines() if '"the sun"' in line] == [
+        f'   "the sun","every method","","","","","","not run yet ({price}: {command})"'
     ]
     assert text.endswith("Not run yet, or not on every set: b, a; the same command runs them.")
+
+
+def test_a_set_counts_only_the_methods_that_can_run_on_it():
+    data = (Data("zoo"), Data("sun", seconds=4))
+    never = method("a", skips={"sun": "too hot"})
+    text = render.rst_table(table(never, method("b"), data=data), [record("a")])
+    assert "not run yet (1 method, about 4 CPU seconds for one run of each: " in text
+    nothing = render.rst_table(table(never, replace(never, name="c"), data=data), [record("a")])
+    assert '"sun","every method","","","","","","not runnable here (too hot)"' in nothing
 
 
 def test_figures_that_cannot_be_compared_stand_without_the_papers():

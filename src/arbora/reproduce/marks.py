@@ -113,6 +113,19 @@ class Row:
         return "; ".join(f"{word}: {', '.join(titles)}" for word, titles in grouped.items() if titles)
 
 
+def mark_of_set(rows: Sequence[Row]) -> str:
+    """The mark of a data set of which there is nothing to show: why, or what a run of every method takes."""
+    left = [row for row in rows if row.is_left]
+    if rows[0].data.absent or not left:
+        return rows[0].mark
+    table, methods = rows[0].table, f"{len(left)} method{'s' if len(left) > 1 else ''}"
+    price = f"{methods}, about {_duration(sum(row.seconds for row in left))} for one run of each"
+    command = (
+        f"arbora reproduce {table.paper} {table.name} --datasets {shlex.quote(rows[0].data.name)} --seeds 1"
+    )
+    return f"{NOT_RUN} ({price}: {command})"
+
+
 def rows_of(table: Table, found: Iterable[Record]) -> list[Row]:
     """A row for every method and data set of a table, whether or not it was run."""
     of_table = [record for record in found if (record.paper, record.table) == (table.paper, table.name)]

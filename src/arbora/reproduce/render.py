@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from arbora.reproduce.marks import Figure, Row, rows_of
+from arbora.reproduce.marks import Figure, Row, mark_of_set, rows_of
 from arbora.reproduce.records import Record
 from arbora.reproduce.table import Metric, Table
 
@@ -140,8 +140,7 @@ def _grouped(rows: Sequence[Row]) -> list[list[str]]:
         is_known = any(row.records or any(figure.printed for figure in row.figures) for row in own)
         if own[0].data.absent or (not is_known and len(own) > 1):
             empty = [NONE] * (2 * len(own[0].figures) + 2)
-            mark = own[0].mark if own[0].data.absent else own[0].mark.partition(" (")[0]
-            shown.append([own[0].data.name, "every method", NONE, *empty, mark])
+            shown.append([own[0].data.name, "every method", NONE, *empty, mark_of_set(own)])
         else:
             shown += [cells(row) for row in own]
     return shown
