@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arbora.scale import Limits
-from arbora.scale.division import Coordinates, divide, is_place, send_to_parts
+from arbora.scale.division import Coordinates, Division, divide, is_place, nearest_cells, send_to_parts
 from arbora.scale.plan import Plan
 
 
@@ -25,6 +25,28 @@ def test_a_row_goes_once_to_every_part_with_a_cell_that_is_near(seed, n_places):
     for row in range(20):
         expected = {p for p, d in zip(parts[row], distance[row]) if d <= 2 * distance[row, 0]}
         assert sorted(parts[row, found[row]]) == sorted(expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 1000), count=st.integers(1, 6), n_parts=st.integers(1, 4))
+def test_rows_are_sent_where_sorting_all_cells_by_distance_would_send_them(seed, count, n_parts):
+    rng = np.random.default_rng(seed)
+    rows, centers = (rng.normal(size=(n, 3)).astype(np.float32) for n in (30, 9))
+    # the last cell is shared by two parts
+    n_parts_of = np.array([1] * 8 + [2])
+    first_part = np.append(rng.integers(n_parts, size=8), n_parts)
+    division = Division(None, centers, first_part, n_parts_of, n_parts + 2, count, 2.0)
+    gap = ((rows[:, None].astype(float) - centers) ** 2).sum(axis=2)
+    sorted_cells = np.argsort(gap, axis=1)[:, :count]
+    expected = division.part_of(sorted_cells, np.arange(30)[:, None])
+    cells, distance = nearest_cells(rows, centers, count, 2.0, division.group)
+    parts = division.part_of(cells, np.arange(30)[:, None])
+    found = is_place(parts, distance, 2.0)
+    wanted = is_place(expected, np.take_along_axis(gap, sorted_cells, axis=1), 2.0)
+    assert np.array_equal(cells[:, 0], sorted_cells[:, 0])
+    assert np.allclose(distance[:, 0], gap.min(axis=1), rtol=1e-3, atol=1e-5)
+    for row in range(30):
+        assert parts[row, found[row]].tolist() == expected[row, wanted[row]].tolist()
 
 
 def bytes_of_parts(rows, limits):

@@ -12,7 +12,7 @@ from arbora._base.types import AnyFloats, Bools, Floats, Ints
 from arbora.linkages import linkage
 from arbora.scale.plan import ROWS_AT_ONCE, Plan
 from arbora.similarity.features import directions_apart_from_zero
-from arbora.similarity.part_neighbors import kmeans_centers
+from arbora.similarity.part_neighbors import kmeans_centers, nearest_centers
 from arbora.similarity.scaling import Scaling
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import sum_to_root
@@ -80,6 +80,11 @@ class Division(NamedTuple):
     places: int
     nearness: float
 
+    @property
+    def group(self) -> Ints:
+        """A number per cell; rows of cells of one number are sent to the same parts."""
+        return np.asarray(self.first_part * (self.n_parts + 1) + self.n_parts_of)
+
     def part_of(self, cell: Ints, row: Ints) -> Ints:
         """Part of rows of given cells; rows of a divided cell take turns."""
         part: Ints = self.first_part[cell] + row % self.n_parts_of[cell]
@@ -104,11 +109,11 @@ def divide(
     limits = plan.limits
     n_cells = min(plan.n_cells, len(sample))
     centers = kmeans_centers(sample, n_cells, seed, n_threads)
-    cells, distance = nearest_cells(sample, centers, limits.places)
-    counts = np.bincount(cells[:, 0], minlength=n_cells).astype(np.float64)
+    counts = np.bincount(nearest_centers(sample, centers, n_threads), minlength=n_cells).astype(np.float64)
     expected: Floats = counts * (plan.n_rows / len(sample))
     tree = linkage(centers.astype(np.float64), "ward", kind="vectors")
     bundle = bundled(tree, expected, plan.part).label
+    cells, distance = nearest_cells(sample, centers, limits.places, limits.nearness, bundle)
     n_copies = is_place(bundle[cells], distance, limits.nearness).sum() / len(sample)
     most = plan.rows_of_part(n_copies * sample.itemsize * sample.shape[1])
     if most < plan.part:
@@ -168,22 +173,42 @@ def highest(tree: Tree, is_allowed: Bools) -> Ints:
 
 
 def nearest_cells(
-    rows: NDArray[np.float32], centers: NDArray[np.float32], count: int
+    rows: NDArray[np.float32], centers: NDArray[np.float32], count: int, nearness: float, group: Ints
 ) -> tuple[Ints, NDArray[np.float32]]:
-    """The cells with the nearest centers, nearest first, and the squared distances to them."""
+    """Up to `count` cells with the nearest centers, nearest first, and the squared distances to them.
+
+    Cells beyond the nearest are only needed where one of another group lies within `nearness` times its squared
+    distance. Of all other rows, places after the first hold the nearest cell again, at an infinite distance.
+    """
     count = min(count, len(centers))
     cells = np.empty((len(rows), count), dtype=np.int64)
-    distance = np.empty((len(rows), count), dtype=np.float32)
+    distance = np.full((len(rows), count), np.inf, dtype=np.float32)
     squares = np.einsum("ij,ij->i", centers, centers)
     with limited_libraries(1, "blas"):
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = slice(first, first + ROWS_AT_ONCE)
-            values = squares - 2 * (rows[some] @ centers.T)
-            found = values.argmin(axis=1)[:, None] if count == 1 else _smallest(values, count)
-            own = np.einsum("ij,ij->i", rows[some], rows[some])[:, None]
-            cells[some] = found
-            distance[some] = np.maximum(np.take_along_axis(values, found, axis=1) + own, 0)
+            values = _square_distances(rows[some], centers, squares)
+            nearest = values.argmin(axis=1)
+            least = np.take_along_axis(values, nearest[:, None], axis=1)
+            cells[some], distance[some, 0] = nearest[:, None], least[:, 0]
+            is_other = (values <= nearness * least) & (group != group[nearest][:, None])
+            at_border = np.flatnonzero(is_other.any(axis=1))
+            found = _smallest(values[at_border], count)
+            cells[first + at_border] = found
+            distance[first + at_border] = np.take_along_axis(values[at_border], found, axis=1)
     return cells, distance
+
+
+def _square_distances(
+    rows: NDArray[np.float32], centers: NDArray[np.float32], squares: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Squared distances of rows to centers, whose squared lengths are given."""
+    values: NDArray[np.float32] = rows @ centers.T
+    values *= -2
+    values += squares
+    values += np.einsum("ij,ij->i", rows, rows)[:, None]
+    np.maximum(values, 0, out=values)
+    return values
 
 
 def _smallest(values: NDArray[np.float32], count: int) -> Ints:
@@ -207,7 +232,9 @@ def send_to_parts(block: AnyFloats, first_row: int, division: Division) -> dict[
     """What each part gets of a block of rows."""
     rows = division.coordinates.of(natural(block))
     ids = first_row + np.arange(len(rows))
-    cells, distance = nearest_cells(rows, division.centers, division.places)
+    cells, distance = nearest_cells(
+        rows, division.centers, division.places, division.nearness, division.group
+    )
     parts = division.part_of(cells, ids[:, None])
     own = parts[:, 0]
     row, place = np.nonzero(is_place(parts, distance, division.nearness)[:, 1:])

@@ -115,14 +115,26 @@ class PieceEdges(NamedTuple):
 
 def sum_edges(graph: PartGraph, part: int, found: PartTree, out_label: NDArray[np.int32]) -> PieceEdges:
     """Each pair of pieces once: those within a part, and those with a part of higher number."""
-    row = np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr))
+    row = np.repeat(np.arange(len(graph.ids), dtype=np.int32), np.diff(graph.indptr))
     a, b = found.label[row], found.label[graph.indices]
     is_pair = a < b
+    n_pieces = len(found.nodes)
+    weight = graph.data[is_pair].astype(np.float64)
+    inside = sp.csr_array((weight, (a[is_pair], b[is_pair])), shape=(n_pieces, n_pieces)).tocoo()
+    out = _sum_to_later(graph, part, found, out_label)
+    return PieceEdges(
+        np.concatenate([inside.row.astype(np.int32), out.piece]),
+        np.concatenate([np.full(inside.nnz, part, dtype=np.int32), out.other_part]),
+        np.concatenate([inside.col.astype(np.int32), out.other_piece]),
+        np.concatenate([inside.data, out.weight]),
+    )
+
+
+def _sum_to_later(graph: PartGraph, part: int, found: PartTree, out_label: NDArray[np.int32]) -> PieceEdges:
+    """The edges to parts of higher number, summed."""
     later = graph.out_owner > part
-    piece = np.concatenate([a[is_pair], found.label[graph.out_point[later]]])
-    other = np.concatenate([b[is_pair], out_label[later]])
-    other_part = np.concatenate([np.full(int(is_pair.sum()), part, dtype=np.int32), graph.out_owner[later]])
-    weight = np.concatenate([graph.data[is_pair], graph.out_weight[later]]).astype(np.float64)
+    piece, other_part, other = found.label[graph.out_point[later]], graph.out_owner[later], out_label[later]
+    weight = graph.out_weight[later].astype(np.float64)
     order = np.lexsort((other, other_part, piece))
     piece, other, other_part, weight = piece[order], other[order], other_part[order], weight[order]
     is_first = np.ones(len(piece), dtype=bool)

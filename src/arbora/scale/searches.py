@@ -66,25 +66,40 @@ def tree_of_pieces(heavy: Heavy, n_threads: int) -> tuple[Tree, Tree]:
 # ---- new parts -----------------------------------------------------------------------------------------------
 
 
+class NearEdges(NamedTuple):
+    """Edges between points that move together: how many each point has, the places of the other ends, the weights."""
+
+    degree: Ints
+    place: NDArray[np.int32]
+    weight: NDArray[np.float32]
+
+
+class FarEdges(NamedTuple):
+    """Other edges of points that move: the point's place, the row at the other end, its new part, the weight."""
+
+    place: NDArray[np.int32]
+    id: Ints
+    owner: NDArray[np.int32]
+    weight: NDArray[np.float32]
+
+
 class Moved(NamedTuple):
     """Points of one part that go to a new part, with their edges and the trees of their pieces.
 
     Attributes
     ----------
     ids, cell : ndarray
-        Of the points, as in `PartGraph`.
-    n_edges, target, owner, weight : ndarray
-        Edges of each point: how many, and for each the row at the other end, its new part, and the weight.
+        Of the points, as in `PartGraph`. Their places are counted in this order.
+    near : NearEdges
+    far : FarEdges
     parent : ndarray of int64
         Points, then the internal nodes of the pieces. The parent of a piece's root is -1 - (number of the piece).
     """
 
     ids: Ints
     cell: NDArray[np.int32]
-    n_edges: Ints
-    target: Ints
-    owner: NDArray[np.int32]
-    weight: NDArray[np.float32]
+    near: NearEdges
+    far: FarEdges
     parent: Ints
 
 
@@ -99,38 +114,46 @@ def move_points(
     """The points of a part by the new part that their piece goes to; `bundle` is that of every piece."""
     if len(graph.ids) == 0:
         return {}
-    new_part = bundle[first_piece[part] + found.label]
-    edge_point, target, owner, weight = _all_edges(
-        graph, new_part, bundle[first_piece[graph.out_owner] + out_label]
-    )
+    new_part = bundle[first_piece[part] + found.label].astype(np.int32)
+    out_part = bundle[first_piece[graph.out_owner] + out_label].astype(np.int32)
     top_of_node = _bundle_of_nodes(found, bundle[first_piece[part] : first_piece[part + 1]])
     moved = {}
     for new in np.unique(new_part).tolist():
         points = np.flatnonzero(new_part == new)
-        some = new_part[edge_point] == new
-        moved[new] = Moved(
-            graph.ids[points],
-            graph.cell[points],
-            np.bincount(edge_point[some], minlength=len(graph.ids))[points],
-            target[some],
-            owner[some],
-            weight[some],
-            _forest(found, np.flatnonzero(top_of_node == new), int(first_piece[part])),
-        )
+        near, far = _edges_of_points(graph, points, new_part, out_part)
+        forest = _forest(found, np.flatnonzero(top_of_node == new), int(first_piece[part]))
+        moved[new] = Moved(graph.ids[points], graph.cell[points], near, far, forest)
     return moved
 
 
-def _all_edges(
-    graph: PartGraph, new_part: Ints, out_part: Ints
-) -> tuple[Ints, Ints, NDArray[np.int32], NDArray[np.float32]]:
-    """Point, row at the other end, its new part and weight of all edges, sorted by point and row."""
-    inside = np.repeat(np.arange(len(graph.ids)), np.diff(graph.indptr))
-    point = np.concatenate([inside, graph.out_point])
-    target = np.concatenate([graph.ids[graph.indices], graph.out_id])
-    owner = np.concatenate([new_part[graph.indices], out_part]).astype(np.int32)
-    weight = np.concatenate([graph.data, graph.out_weight])
-    order = np.lexsort((target, point))
-    return point[order], target[order], owner[order], weight[order]
+def _edges_of_points(
+    graph: PartGraph, points: Ints, new_part: NDArray[np.int32], out_part: NDArray[np.int32]
+) -> tuple[NearEdges, FarEdges]:
+    """The edges of points that go to one new part, among each other and to the rest."""
+    place = np.full(len(graph.ids), -1, dtype=np.int32)
+    place[points] = np.arange(len(points))
+    inside, point = _rows_of(graph.indptr, points)
+    target, weight = graph.indices[inside], graph.data[inside]
+    is_near = place[target] >= 0
+    degree = np.bincount(point[is_near], minlength=len(points))
+    near = NearEdges(degree, place[target[is_near]], weight[is_near])
+    target, weight, point = target[~is_near], weight[~is_near], point[~is_near]
+    out = np.flatnonzero(place[graph.out_point] >= 0)
+    far = FarEdges(
+        np.concatenate([point.astype(np.int32), place[graph.out_point[out]]]),
+        np.concatenate([graph.ids[target], graph.out_id[out]]),
+        np.concatenate([new_part[target], out_part[out]]),
+        np.concatenate([weight, graph.out_weight[out]]),
+    )
+    return near, far
+
+
+def _rows_of(indptr: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Where the entries of these rows stand, row by row, and which of the rows each of them is in."""
+    counts = np.diff(indptr)[rows]
+    of_row = np.repeat(np.arange(len(rows)), counts)
+    before = np.cumsum(counts) - counts
+    return np.arange(len(of_row)) + (indptr[rows] - before)[of_row], of_row
 
 
 def _bundle_of_nodes(found: PartTree, bundle: Ints) -> Ints:
@@ -180,7 +203,7 @@ def assemble(moved: Sequence[Moved | None], part: int, top: Tree, pieces: Ints, 
     new_roots = np.where(
         roots < top.n_leaves, root_of_piece[np.minimum(roots, top.n_leaves - 1)], roots + to_top
     )
-    graph = _joined_graph(given, ids, order, part)
+    graph = _joined_graph(given, ids, place, part)
     return NewPart(graph, parent, new_roots)
 
 
@@ -201,33 +224,35 @@ def _joined_forest(given: Sequence[Moved], place: Ints, pieces: Ints) -> tuple[I
     return parent, root_of_piece
 
 
-def _joined_graph(given: Sequence[Moved], ids: Ints, order: Ints, part: int) -> PartGraph:
-    point = np.repeat(np.arange(len(ids)), np.concatenate([one.n_edges for one in given]))
-    place = np.empty(len(ids), dtype=np.int64)
-    place[order] = np.arange(len(ids))
-    point = place[point]
-    target, owner, weight = (
-        np.concatenate([getattr(one, name) for one in given]) for name in ("target", "owner", "weight")
-    )
-    by_point = np.lexsort((target, point))
-    point, target, owner, weight = point[by_point], target[by_point], owner[by_point], weight[by_point]
-    is_inside = owner == part
-    sorted_ids = ids[order]
+def _joined_graph(given: Sequence[Moved], ids: Ints, place: Ints, part: int) -> PartGraph:
+    """The graph of the points `ids`, in the order in which they came; `place` is where each goes."""
     n = len(ids)
-    inside = sp.csr_array(
-        (weight[is_inside], (point[is_inside], np.searchsorted(sorted_ids, target[is_inside]))), shape=(n, n)
-    )
+    sorted_ids, cell = np.empty(n, dtype=ids.dtype), np.empty(n, dtype=np.int32)
+    sorted_ids[place] = ids
+    cell[place] = np.concatenate([one.cell for one in given])
+    places = np.split(place, np.cumsum([len(one.ids) for one in given])[:-1])
+    far_point = np.concatenate([own[one.far.place] for own, one in zip(places, given)])
+    far_id, owner, far_weight = (np.concatenate(columns) for columns in zip(*(one.far[1:] for one in given)))
+    # edges that led from one old part to another, and now lie within this part
+    came = owner == part
+    point = np.concatenate([*map(np.repeat, places, (one.near.degree for one in given)), far_point[came]])
+    other = [own[one.near.place] for own, one in zip(places, given)]
+    other.append(np.searchsorted(sorted_ids, far_id[came]))
+    weight = np.concatenate([*(one.near.weight for one in given), far_weight[came]])
+    inside = sp.csr_array((weight, (point, np.concatenate(other))), shape=(n, n))
     inside.sort_indices()
+    out = np.flatnonzero(~came)
+    out = out[np.lexsort((far_id[out], far_point[out]))]
     return PartGraph(
         sorted_ids,
-        np.concatenate([one.cell for one in given])[order],
+        cell,
         inside.indptr,
         inside.indices,
         inside.data,
-        point[~is_inside].astype(np.int32),
-        target[~is_inside],
-        owner[~is_inside],
-        weight[~is_inside],
+        far_point[out].astype(np.int32),
+        far_id[out],
+        owner[out],
+        far_weight[out],
     )
 
 

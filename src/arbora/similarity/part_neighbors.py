@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arbora._base.threads import limited_libraries
 from arbora._base.types import Ints
-from arbora.similarity._cells import kmeans_centers
+from arbora.similarity._cells import kmeans_centers, nearest_centers
 from arbora.similarity._duplicates import Groups, group_equal_rows, link_groups
 from arbora.similarity._neighbors import NeighborIndex
 from arbora.similarity._weights import Weighting, join_directions, rows_of_neighbors
@@ -58,4 +58,4 @@ def _edges_of_groups(groups: Groups, near: Ints, weight: Any, n_own: int, n_neig
     return edges
 
 
-__all__ = ["join_directions", "kmeans_centers", "neighbor_edges"]
+__all__ = ["join_directions", "kmeans_centers", "nearest_centers", "neighbor_edges"]
