@@ -41,11 +41,12 @@ import psutil
 import scale_l2h
 from _record import record
 from distributed import Client, LocalCluster
+from scale_quality import purities, qualities
 
 import arbora as ab
 from arbora.scale import LIMITS, Limits, build_graph_on_dask, build_on_dask
 from arbora.search.cluster import Options, build
-from arbora.search.inputs import compare, read_input
+from arbora.search.inputs import read_input
 
 D = 64
 ROWS_PER_BLOCK = 50_000
@@ -91,10 +92,6 @@ def mixture(n):
 def labels_of(n):
     leaf = np.concatenate([block_of(k, size)[1] for k, size in enumerate(sizes_of_blocks(n))])
     return np.stack([leaf // 100, leaf // 10, leaf], axis=1)
-
-
-def purities(tree, labels):
-    return [round(float(ab.metrics.dendrogram_purity(tree, column)), 4) for column in labels.T]
 
 
 @contextmanager
@@ -182,49 +179,16 @@ def in_memory(X):
     return build(read_input(X), Options(random_state=0, n_jobs=1))
 
 
-def third_graph(rows):
-    """A graph of neighbors for which neither tree was searched: approximate neighbors depend on the seed."""
-    settled = Options().settle(read_input(rows))
-    return compare(
-        settled.given,
-        metric=settled.metric,
-        similarity="auto",
-        n_neighbors=10,
-        n_jobs=1,
-        random_state=1,
-        progress=lambda done: None,
-    )
-
-
-def costs(here, there, graph):
-    return [float(ab.metrics.dasgupta_cost(one.tree, graph, normalize=True)) for one in (here, there)]
-
-
-def qualities(here, there, labels):
-    """Purities of both trees, and their costs on the graph of the tree in memory."""
-    cost_here, cost_there = costs(here, there, here.similarity)
-    return {
-        "purities in memory": purities(here.tree, labels),
-        "purities on Dask": purities(there.tree, labels),
-        "cost in memory": round(cost_here, 3),
-        "cost on Dask, same graph": round(cost_there, 3),
-        "cost ratio": round(cost_there / cost_here, 4),
-        "cost on Dask, own graph": round(there.report.cost_after, 3),
-    }
-
-
 def compared(rows, labels, part):
-    """Both trees: purities, and costs on the graph of the tree in memory and on a graph of neither."""
+    """Both trees, built in this process: purities and costs (scale_quality.py), CPU seconds."""
     with Watched(None) as memory:
         here = in_memory(rows)
     with Watched(None) as spread, dask.config.set(scheduler="sync"):
         there = on_dask(da.from_array(rows, chunks=(ROWS_PER_BLOCK, -1)), part)
-    neutral = costs(here, there, third_graph(rows))
     return {
         "rows": len(rows),
         "part": part or LIMITS.part,
-        **qualities(here, there, labels),
-        "cost ratio on a third graph": round(neutral[1] / neutral[0], 4),
+        **qualities(here, there, rows, labels),
         "cpu s in memory": round(memory.cpu, 1),
         "cpu s on Dask": round(spread.cpu, 1),
         "cpu ratio": round(spread.cpu / memory.cpu, 2),
@@ -253,7 +217,6 @@ def run_overhead(sizes):
     rows = mixture(sizes.rows)
     with Watched(None) as memory:
         here = in_memory(rows)
-    del rows
     yield {"rows": sizes.rows, "workers": 0, **memory.row(), "seconds": rounded(here.report.seconds)}
     with cluster_of(1) as client, Watched(client) as watched:
         built = on_dask(lazy_mixture(sizes.rows), sizes.part)
@@ -264,8 +227,8 @@ def run_overhead(sizes):
         "cpu ratio": round(watched.cpu / memory.cpu, 2),
         "wall ratio": round(watched.wall / memory.wall, 2),
         "seconds": rounded(built.report.seconds),
-        **qualities(here, built, labels_of(sizes.rows)),
     }
+    yield qualities(here, built, rows, labels_of(sizes.rows))
 
 
 def run_speedup(sizes, weak=False):
