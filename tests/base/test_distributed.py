@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from itertools import chain
 
 import numpy as np
@@ -106,6 +107,16 @@ def test_progress_begins_at_nothing_grows_and_ends_with_all():
 def test_without_a_client_tasks_run_in_threads():
     with dask.config.set(scheduler="threads"):
         assert workers_for(da.from_array(ROWS, chunks=5)).client is None
+
+
+def test_tasks_run_one_after_another_in_the_calling_thread_where_dask_is_set_to_that():
+    tasks = [dask.delayed(threading.get_ident, pure=False)() for _ in range(8)]
+    with dask.config.set(scheduler="sync"):
+        workers = workers_for()
+        assert set(workers.gather(tasks)) == {threading.get_ident()}
+        assert set(dask.compute(*workers.persist(tasks))) == {threading.get_ident()}
+    with dask.config.set(scheduler="threads"):
+        assert threading.get_ident() not in workers_for().gather(tasks)
 
 
 def test_a_closed_client_is_refused_where_it_holds_the_data_or_is_the_current_one():

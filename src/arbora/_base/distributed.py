@@ -21,6 +21,8 @@ from arbora._base.progress import Stage
 from arbora.errors import ArboraError, WorkersLostError
 
 _NUMBERS = "biuf"
+# Names of Dask's schedulers of this process: one task after another, and threads.
+_ONE_BY_ONE, _IN_THREADS = ("sync", "synchronous", "single-threaded"), ("threads", "threading")
 _SECONDS_BETWEEN_LOOKS = 0.25
 _SECONDS_BETWEEN_COUNTS = 2.0
 # How long a cluster may be without workers, unless Dask's "distributed.scheduler.no-workers-timeout" is set.
@@ -150,7 +152,7 @@ def workers_for(*arrays: Any) -> Workers:
     """
     distributed = sys.modules.get("distributed")
     scheduler = require("dask", "A Dask array").config.get("scheduler", None)
-    if scheduler in ("threads", "threading", "sync", "synchronous", "single-threaded") or distributed is None:
+    if scheduler in _ONE_BY_ONE + _IN_THREADS or distributed is None:
         return Workers(None)
     for array in arrays:
         _refuse_if_closed(next((future.client for future in distributed.futures_of(array)), None))
@@ -190,7 +192,7 @@ class Workers:
             return []
         if self.client is None:
             with _reported(stage, len(tasks)):
-                return list(require("dask", "A Dask array").compute(*tasks, scheduler="threads"))
+                return list(require("dask", "A Dask array").compute(*tasks, scheduler=_scheduler_here()))
         with _translated():
             futures = self.client.compute(list(tasks))
             self._wait(futures, stage)
@@ -202,7 +204,7 @@ class Workers:
             return []
         if self.client is None:
             with _reported(stage, len(tasks)):
-                return list(require("dask", "A Dask array").persist(*tasks, scheduler="threads"))
+                return list(require("dask", "A Dask array").persist(*tasks, scheduler=_scheduler_here()))
         with _translated():
             kept = self.client.persist(list(tasks))
             self._wait(sys.modules["distributed"].futures_of(kept), stage)
@@ -245,6 +247,13 @@ def sum_as_tree(tasks: Sequence[Any], combine: Callable[[list[Any]], Any]) -> An
 
 def _delayed() -> Any:
     return require("dask", "A Dask array").delayed
+
+
+def _scheduler_here() -> str:
+    """Threads, unless the caller asked Dask for one task after another."""
+    return (
+        "sync" if require("dask", "A Dask array").config.get("scheduler", None) in _ONE_BY_ONE else "threads"
+    )
 
 
 def _patience() -> float:
