@@ -72,7 +72,8 @@ def bytes_per_row(c):
     return {
         "rows to parts": (4 * c.n_features + 16) * c.copies,
         "edges between parts": 20 * 0.1 * c.n_neighbors,
-        "graph to new parts": 8 + 8 + 16 * edges + 16,
+        # one edge in ten between points that go to different parts
+        "graph to new parts": 36 + (0.9 * 8 + 0.1 * 20) * edges,
         "trees to the coordinator": 8 + 8 + 8 + 8 + 4,
     }
 
