@@ -81,6 +81,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "within_subsection_order": "gallery_order.ReadingOrder",
     "image_scrapers": ("explorer_pages.draw_whole", "explorer_pages.embed_written"),
+    "reset_modules": ("matplotlib", "explorer_pages.tidy"),
+    "reset_modules_order": "both",
     "download_all_examples": False,
     "remove_config_comments": True,
     "doc_module": ("arbora",),

@@ -22,7 +22,7 @@ import arbora as ab
 # Documents
 # ---------
 # The first paragraphs of docstrings, as in :doc:`plot_documents`: real texts that need no download. Embeddings
-# are computed beforehand, here from words; a sentence model's would go in at the same place.
+# are computed beforehand, here from the words of whole docstrings; a sentence model's would go in at the same place.
 MODULES = (
     "numpy.fft",
     "numpy.linalg",
@@ -33,27 +33,24 @@ MODULES = (
 )
 
 
-def summary(function):
-    """The prose that a docstring begins with: no signatures, no markup, no list of parameters."""
-    lines = re.split(r"\n(?:Parameters|Returns)\n", inspect.getdoc(function) or "")[
-        0
-    ].splitlines()
-    prose = " ".join(
-        line for line in lines if not re.search(r"\w\(|::|=|https?:", line)
-    )
-    return re.sub(r":\w+:|[`*$\\]|Read more in the.*|.*keyword-only.*", " ", prose)
+def summary(docstring):
+    """The prose that it begins with: no signatures, no markup, no list of parameters."""
+    lines = re.split(r"\n(?:Parameters|Returns)\n", docstring)[0].splitlines()
+    kept = [line for line in lines if not re.search(r"\w\(|::|=|https?:", line)]
+    markup = r":\w+:|[`*$\\]|Read more in the.*|.*keyword-only.*"
+    return re.sub(markup, " ", " ".join(kept))
 
 
-documents = [
-    summary(getattr(import_module(module), name))
+docstrings = [
+    inspect.getdoc(getattr(import_module(module), name)) or ""
     for module in MODULES
     for name in import_module(module).__all__
 ]
-documents = [text for text in documents if len(text) > 80]
-weights = TfidfVectorizer(stop_words="english", max_df=0.2, min_df=3).fit_transform(
-    documents
-)
-embeddings = TruncatedSVD(50, random_state=0).fit_transform(weights)
+docstrings = [text for text in docstrings if len(summary(text)) > 80]
+documents = [summary(text) for text in docstrings]
+words = TfidfVectorizer(stop_words="english", max_df=0.2, min_df=3, sublinear_tf=True)
+weights = words.fit_transform(docstrings)
+embeddings = TruncatedSVD(100, random_state=0).fit_transform(weights)
 print(f"{len(documents)} documents")
 
 # %%
@@ -85,7 +82,7 @@ else:
 # -------------
 # BERTopic would now compute distances between topics and link them. There is no need: the clusterer has the
 # tree over all documents, and its topics are nodes of it. Nodes above them are the hierarchy.
-levels = clusterer.tree_.taxonomy([4, 16], min_size=5).named(documents)
+levels = clusterer.tree_.taxonomy([4, 16], min_size=5, by="balance").named(documents)
 print(levels.prune(n_clusters=16).to_text(max_depth=2))
 
 # %%
@@ -97,6 +94,7 @@ plt.show()
 # --------
 page = levels.to_html(
     "bertopic.html",
+    title="Topics",
     classes={"topic": [f"topic {topic}" for topic in topics]},
     texts=[text[:200] for text in documents],
     view="icicle",

@@ -9,6 +9,7 @@ scanpy's own plots with our dendrogram. The data are 700 blood cells (``pbmc68k_
 
 import os
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -52,11 +53,8 @@ print(f"dendrogram purity {ab.metrics.dendrogram_purity(model.tree_, types):.2f}
 # What sets each branch apart from its sister branch: effect, adjusted p-value, and a rule to remember.
 for reason in ab.explain(model.tree_, counts, list(genes), n_clusters=4, n_features=3):
     inside = types[model.tree_.leaves(reason.node)]
-    kind, often = max(
-        ((kind, (inside == kind).sum()) for kind in set(inside)),
-        key=lambda found: found[1],
-    )
-    print(f"mostly {kind} ({often} of {len(inside)})")
+    common = Counter(inside.tolist()).most_common(3)
+    print(", ".join(f"{often} {kind}" for kind, often in common), f"of {len(inside)}")
     print(reason, "\n")
 
 # %%
@@ -116,7 +114,7 @@ else:
         scanpy.pl.dotplot(cells, markers, groupby="cluster", dendrogram=True)
 
 # %%
-# Every cell is a line here; sister clusters, which share genes, lie side by side.
+# scanpy's heat map has a line for every cell; sister clusters, which share genes, lie side by side.
 if scanpy is not None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -132,6 +130,7 @@ shown = ab.insight.telling_features(model.tree_, counts, list(genes), n_features
 columns = {name: counts[:, list(genes).index(name)] for name in shown}
 page = model.tree_.to_html(
     "cells.html",
+    title="Blood cells" if path.exists() else "Cells",
     classes={"type": types},
     metadata=columns,
     features=components,

@@ -33,18 +33,16 @@ else:
     logits, y = ab.logits.from_estimator(fitted, X[1::2] / 16), y[1::2]
     classes = [f"digit {k}" for k in range(10)]
     kinds = ["round" if k in (0, 3, 5, 6, 8, 9) else "straight" for k in range(10)]
-print(
-    f"{len(logits):,} images, {len(classes)} classes, accuracy {(logits.argmax(axis=1) == y).mean():.1%}"
-)
+accuracy = (logits.argmax(axis=1) == y).mean()
+print(f"{len(logits):,} images, {len(classes)} classes, accuracy {accuracy:.1%}")
 
 # %%
 # The tree
 # --------
 # It needs the logits and nothing else: no labels, no images, no gradient.
 l2h = ab.L2H(class_names=classes, random_state=0).fit(logits)
-print(
-    f"purity {ab.metrics.dendrogram_purity(l2h.tree_, kinds):.2f} against the superclasses, which it never saw"
-)
+purity = ab.metrics.dendrogram_purity(l2h.tree_, kinds)
+print(f"purity {purity:.2f} against the superclasses, which it never saw")
 l2h.tree_.plot("circular", classes={"superclass": kinds}, legend=len(set(kinds)) < 12)
 plt.show()
 
@@ -71,9 +69,16 @@ plt.show()
 # What it confuses
 # ----------------
 # The report reads the classifier: accuracy, calibration, classes taken for each other, groups against the
-# taxonomy.
+# taxonomy. ``print(report)`` prints all of it; here are the parts that say what to do.
 report = ab.logits.class_report(l2h, logits, y, taxonomy=kinds, max_rows=6)
-print(report)
+print(*report.warnings, *report.notes, sep="\n")
+print("\nTaken for each other most often:")
+for pair in report.pairs:
+    print(f"  {pair['a']} and {pair['b']}: {pair['errors']} images")
+print("\nGrouped against the taxonomy:")
+for found in report.conflicts:
+    print(f"  {found['group']} ({found['taxon']})", end=" joins ")
+    print(f"{found['host']} ({found['host_taxon']})")
 
 # %%
 # The page
@@ -85,8 +90,8 @@ page = report.to_html("classifier.html")
 # A thousand classes
 # ------------------
 # ImageNet, five images per class. WordNet says what each class is, which the network never saw. The report names
-# the branches by what most of their classes have in common, and lists classes whose nearest relatives are of another
-# kind: what the network goes by there may be the background rather than the thing.
+# the branches by what most of their classes have in common, and lists classes that the network finds more like
+# something of another kind: what it goes by there may be the background rather than the thing.
 if (folder / "imagenet_val5k_efficientnetlite2.npz").exists():
     stored = np.load(folder / "imagenet_val5k_efficientnetlite2.npz")
     logits, y = stored["logits"].astype(np.float32), stored["labels"].astype(int)
@@ -102,11 +107,13 @@ if (folder / "imagenet_val5k_efficientnetlite2.npz").exists():
     ]
     l2h = ab.L2H(class_names=classes, random_state=0).fit(logits)
     is_organism = ["organism" in path for path in paths]
-    print(
-        f"organisms apart from all else: purity {ab.metrics.dendrogram_purity(l2h.tree_, is_organism):.2f}"
-    )
-    report = ab.logits.class_report(l2h, logits, y, taxonomy=paths, max_rows=5)
-    print(report)
+    purity = ab.metrics.dendrogram_purity(l2h.tree_, is_organism)
+    print(f"organisms apart from all else: purity {purity:.2f}")
+    report = ab.logits.class_report(l2h, logits, y, taxonomy=paths, max_rows=6)
+    print(*report.warnings, *report.notes, sep="\n")
+    print("\nNearer to each other than to their own kind:")
+    for pair in report.spurious:
+        print(f"  {pair['a']} and {pair['b']}; its next of kin is {pair['kin']}")
     page = report.to_html("imagenet.html")
 else:
     print("ImageNet is not in ARBORA_DATA.")

@@ -7,10 +7,9 @@ is only used to judge it, at the end.
 """
 
 import csv
-from pathlib import Path
-from tempfile import mkdtemp
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_digits
 
 import arbora as ab
@@ -22,13 +21,12 @@ digits = load_digits()
 # --------
 # A table as anyone might have it: one row per image, one column per pixel, the digit in the last column.
 # ``ab.read`` says what it takes for what; the label column is never a feature.
-path = Path(mkdtemp()) / "digits.csv"
-with path.open("w", newline="") as file:
+with open("digits.csv", "w", newline="") as file:
     table = csv.writer(file)
     table.writerow([*digits.feature_names, "digit"])
     table.writerows([*row, f"digit {y}"] for row, y in zip(digits.data, digits.target))
 
-data = ab.read(path, label_column="digit")
+data = ab.read("digits.csv", label_column="digit")
 print(data)
 
 # %%
@@ -69,7 +67,7 @@ for row, members in zip(axes, exemplars.values()):
         axis.axis("off")
     for axis, member in zip(row, members):
         axis.imshow(digits.images[member], cmap="gray_r")
-figure.suptitle("Ten clusters, the eight most typical images of each")
+figure.suptitle("Ten clusters, the eight most typical images of each", y=0.94)
 plt.show()
 
 # %%
@@ -77,8 +75,6 @@ plt.show()
 # ---------------
 # Clusters in rows, digits in columns: where a row has two large numbers, the tree has joined what people keep
 # apart.
-import numpy as np
-
 print("         ", " ".join(f"{digit:4d}" for digit in range(10)))
 for cluster in range(10):
     counts = np.bincount(digits.target[model.labels_ == cluster], minlength=10)
@@ -89,5 +85,9 @@ for cluster in range(10):
 # --------
 # One file, nothing fetched from anywhere: send it to someone.
 page = model.tree_.to_html(
-    "digits.html", classes={"digit": data.y}, images=digits.images, features=digits.data
+    "digits.html",
+    title="Digits",
+    classes={"digit": data.y},
+    images=digits.images,
+    features=digits.data,
 )

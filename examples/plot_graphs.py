@@ -8,6 +8,7 @@ place).
 """
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -29,10 +30,9 @@ agreement = ab.metrics.flat_scores(side, tree.cut(n_clusters=2))["acc"]
 print(f"the first split puts {agreement:.0%} of the members on their side")
 similarity = ab.similarity.graph(club)
 for group in ab.insight.explain_graph(tree, similarity, n_clusters=2, n_central=2):
-    print(
-        f"{group.n_members} members around {group.central.tolist()}: density {group.density_inside:.2f} inside, "
-        f"{group.density_outside:.2f} to the rest"
-    )
+    inside, outside = group.density_inside, group.density_outside
+    print(f"{group.n_members} members around {group.central.tolist()}", end=": ")
+    print(f"density {inside:.2f} inside, {outside:.2f} to the rest")
 
 # %%
 # Every split costs what it separates: edges cut near the root are expensive. FPH learns a distribution over
@@ -58,9 +58,7 @@ if path.exists():
     region = stored["tzregion_names"][stored["labels_tzregion"]]
     country = stored["class_names"][stored["labels"]]
 else:
-    print(
-        "OpenFlight is not in ARBORA_DATA: 100 nodes with three levels of communities instead."
-    )
+    print("OpenFlight is not in ARBORA_DATA: 100 nodes with known groups instead.")
     drawn = ab.probabilistic.small_hsbm(random_state=0)
     both = sp.triu(drawn.adjacency, 1).tocoo()
     edges, n = (both.row, both.col), drawn.adjacency.shape[0]
@@ -73,17 +71,20 @@ else:
 adjacency = sp.coo_array((np.ones(len(edges[0])), edges), shape=(n, n))
 adjacency = (adjacency + adjacency.T).tocsr()
 world = ab.cluster(adjacency, random_state=0).replace(name=None)
-print(
-    f"{n} nodes, {len(edges[0])} edges: purity {ab.metrics.dendrogram_purity(world, region):.2f} against the regions"
-)
+purity = ab.metrics.dendrogram_purity(world, region)
+print(f"{n:,} nodes, {len(edges[0]):,} edges: purity {purity:.2f} against the regions")
 
 # %%
-# Where flights go, the tree finds continents, without a coordinate.
-labels = world.cut(9, by="information", similarity=ab.similarity.graph(adjacency))
+# Who flies where is enough to find continents: no coordinate went in, and the map only shows the result.
+labels = world.cut(n_clusters=12)
+for label in np.argsort(-np.bincount(labels)):
+    inside = country[labels == label].tolist()
+    common = [name for name, _ in Counter(inside).most_common(4)]
+    print(f"{len(inside):4d} airports: {', '.join(common)}")
 figure, axis = plt.subplots(figsize=(9, 4.6), layout="constrained")
-axis.scatter(*place.T, c=labels, cmap="tab10", s=6)
+axis.scatter(*place.T, c=labels, cmap="tab20", s=6)
 axis.set_axis_off()
-axis.set_title("Nine clusters of the flight graph, on the map")
+axis.set_title("Twelve clusters of the flight graph, on the map")
 plt.show()
 
 # %%
@@ -92,5 +93,9 @@ plt.show()
 # The scatter beside the tree is the map.
 columns = {"region": region, "country": country}
 page = world.to_html(
-    "airports.html", names=[str(name) for name in names], classes=columns, points=place
+    "airports.html",
+    title="Airports" if path.exists() else "Communities",
+    names=[str(name) for name in names],
+    classes=columns,
+    points=place,
 )

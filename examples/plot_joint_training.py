@@ -102,12 +102,10 @@ with torch.no_grad():
     logits, places = network(X)
 tree = ab.hyperbolic.decode(places.numpy())
 unseen = np.arange(100, len(X))
-print(
-    f"accuracy on images without a label: {(logits.argmax(1)[unseen] == y[unseen]).float().mean():.1%}"
-)
-print(
-    f"dendrogram purity of the tree: {ab.metrics.dendrogram_purity(tree, y.numpy()):.2f}"
-)
+right = logits.argmax(1)[unseen] == y[unseen]
+print(f"accuracy on images without a label: {right.float().mean():.1%}")
+purity = ab.metrics.dendrogram_purity(tree, y.numpy())
+print(f"dendrogram purity of the tree: {purity:.2f}")
 tree.plot("circular", classes={"digit": y.numpy()})
 plt.show()
 
@@ -116,21 +114,21 @@ plt.show()
 # -----------
 # A learned tree is a good start; the search takes it from there, on the same graph.
 refined = ab.refine(tree, graph, random_state=0)
-print(f"refined: {ab.metrics.dendrogram_purity(refined, y.numpy()):.2f}")
-print(
-    f"search alone: {ab.metrics.dendrogram_purity(ab.cluster(graph, random_state=0), y.numpy()):.2f}"
-)
+alone = ab.cluster(graph, random_state=0)
+for name, found in {"refined": refined, "search alone": alone}.items():
+    print(f"{name}: purity {ab.metrics.dendrogram_purity(found, y.numpy()):.2f}")
 
 # %%
-# On data that a search can see as a whole, the search alone is the better clusterer. The loss is for what it
-# cannot do: a representation that has learned the tree, and places for images that come later with one pass
-# through the network.
+# On data that a search can see as a whole, the search needs no network. The loss is for what the search cannot do:
+# a representation that has learned the tree, and places for images that come later, with one pass through the
+# network.
 
 # %%
 # The page
 # --------
 page = refined.to_html(
     "joint.html",
+    title="Joint training",
     classes={"digit": y.numpy()},
     images=digits.images[kept],
     features=X.numpy(),

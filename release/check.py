@@ -32,13 +32,43 @@ assert tree.to_html("page.html").stat().st_size > 10_000
 for name in ab.__all__:
     getattr(ab, name)
 """
-# What each extra is for, in a line or two that fail without it.
+POINTS = """
+import numpy as np
+import arbora as ab
+rng = np.random.default_rng(0)
+y = np.repeat(np.arange(3), 40)
+X = 8 * rng.normal(size=(3, 4))[y] + rng.normal(size=(120, 4))
+"""
+# What each extra is for, in a few lines that fail without it.
 EXTRAS = {
-    "torch": "import arbora as ab; ab.nn.HypHCLoss()",
-    "view": "import arbora as ab; ab.linkage([[0.0], [1.0], [5.0]]).plot().figure.savefig('tree.png')",
-    "formats": "import arbora as ab, pandas; assert len(ab.linkage([[0.0], [1.0], [5.0]]).to_frame()) == 5",
-    "dask": "import dask.array as da, distributed, arbora",
-    "baselines": "import umap, fast_hdbscan, higra, arbora",
+    "torch": """
+import torch
+leaves = torch.tensor([[0.8, 0.1], [0.8, -0.1], [-0.8, 0.0]], requires_grad=True)
+ab.nn.HypHCLoss()(leaves, torch.tensor([[0, 1, 2]]), torch.tensor([[1.0, 0.2, 0.1]])).backward()
+assert leaves.grad.abs().sum() > 0
+assert ab.TURTLE(3, max_steps=20, random_state=0).fit(X).labels_.shape == y.shape
+""",
+    "view": """
+ab.linkage(X).plot().figure.savefig("tree.png")
+""",
+    "formats": """
+ab.linkage(X).to_frame().to_parquet("tree.parquet")
+""",
+    "dask": """
+import dask.array as da
+from distributed import Client
+
+if __name__ == "__main__":
+    with Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None):
+        tree = ab.cluster(da.from_array(X, chunks=(30, 4)), random_state=0)
+    assert ab.metrics.clustering_accuracy(y, tree.cut(n_clusters=3)) > 0.9
+""",
+    "baselines": """
+assert ab.metrics.dendrogram_purity(ab.baselines.fit("umap-ward", X, random_state=0), y) > 0.9
+assert ab.metrics.dendrogram_purity(ab.baselines.fit("fast-hdbscan", X), y) > 0.9
+assert ab.baselines.fit("evoc", X, random_state=0).n_leaves == len(X)
+import higra
+""",
 }
 
 
@@ -63,7 +93,9 @@ def try_wheel(wheel: Path, extra: str, python: str) -> None:
         inside = folder / "env" / "bin" / "python"
         wanted = str(wheel) if extra == "core" else f"{wheel}[{extra}]"
         run(inside, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wanted)
-        run(inside, "-c", CORE if extra == "core" else EXTRAS[extra], folder=folder)
+        program = folder / "try.py"
+        program.write_text(CORE if extra == "core" else POINTS + EXTRAS[extra], encoding="utf-8")
+        run(inside, program, folder=folder)
         print(f"{extra}: works", flush=True)
 
 

@@ -43,6 +43,13 @@ def draw_whole(block, block_vars, gallery_conf):
     return matplotlib_scraper(block, block_vars, gallery_conf, bbox_inches="tight")
 
 
+def tidy(gallery_conf, name, when="before"):
+    """Sphinx-gallery's call between examples: the tables and models that one has written go."""
+    folder = Path(gallery_conf["src_dir"]) / gallery_conf["examples_dirs"]
+    for written in [*folder.glob("*.csv"), *folder.glob("*.npz")]:
+        written.unlink()
+
+
 class Explorer(Directive):
     """`.. explorer:: digits.html`, with a title and, if wanted, the state the page opens in."""
 
