@@ -117,7 +117,7 @@ def test_contracted_rows_are_the_sums_of_blocks_and_exactly_symmetric(seed):
     pairs = rng.permutation(n)[: 2 * int(rng.integers(0, n // 2 + 1))].reshape(-1, 2)
     near[pairs[:, 0]], near[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
     one, other, code = rounds._number_pairs(near, near >= 0)
-    merged = rounds._contracted(rows_of(W), one, other, code, 2)
+    merged = rounds._contracted(rows_of(W), one, other, code, rounds.Rooms(), 2)
     dense = np.zeros((len(one), len(one)))
     for c in range(len(one)):
         row = slice(merged.start[c], merged.start[c] + merged.length[c])

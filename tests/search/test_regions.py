@@ -54,8 +54,8 @@ def best_cost_of_moving(tree, node, graph):
 
 
 @settings(max_examples=60)
-@given(st.integers(3, 14), st.integers(0, 10**6))
-def test_a_subtree_goes_to_the_best_of_all_places(n, seed):
+@given(st.integers(3, 14), st.integers(0, 10**6), st.sampled_from([0, 5, 1000]))
+def test_a_subtree_goes_to_the_best_of_all_places(n, seed, max_walked):
     rng = np.random.default_rng(seed)
     csr, tree = random_graph(n, rng), random_tree(n, rng).binarize()
     graph = GraphSimilarity(csr)
@@ -63,19 +63,19 @@ def test_a_subtree_goes_to_the_best_of_all_places(n, seed):
     search = RegionSearch(tree, csr, np.ones(n))
     search.flags.dirty[:] = False
     search.flags.dirty[search.number_of(node)] = True
-    search.search([Phase(n)], Reach(), Run())
+    search.search([Phase(n)], Reach(max_walked=max_walked), Run())
     expected = min(best_cost_of_moving(tree, node, graph), ab.metrics.dasgupta_cost(tree, graph))
     assert ab.metrics.dasgupta_cost(search.tree(), graph) == pytest.approx(expected)
 
 
 @settings(max_examples=30)
-@given(st.integers(3, 60), st.integers(0, 10**6))
-def test_sizes_and_crosses_stay_those_of_the_tree(n, seed):
+@given(st.integers(3, 60), st.integers(0, 10**6), st.sampled_from([0, 12, 1000]))
+def test_sizes_and_crosses_stay_those_of_the_tree(n, seed, max_walked):
     rng = np.random.default_rng(seed)
     csr, tree = random_graph(n, rng), random_tree(n, rng).binarize()
     weights = rng.random(n) + 0.1
     search = RegionSearch(tree, csr, weights)
-    search.search([Phase(max(3, n // 4), 2), Phase(n, 2)], Reach(), Run())
+    search.search([Phase(max(3, n // 4), 2), Phase(n, 2)], Reach(max_walked=max_walked), Run())
     nodes, found = search.nodes, search.tree()
     cost = ab.metrics.dasgupta_cost(found, GraphSimilarity(csr), sample_weight=weights)
     assert (nodes["size"] * nodes["cross"]).sum() == pytest.approx(cost)
@@ -117,6 +117,17 @@ def test_a_search_until_still_leaves_no_better_place():
     found = search.tree()
     exact = GraphEngine(graph).improve(found, Run())
     assert ab.metrics.dasgupta_cost(exact, graph) == pytest.approx(ab.metrics.dasgupta_cost(found, graph))
+
+
+def test_walking_all_paths_finds_what_climbing_by_size_finds():
+    graph = clustered_graph(300)
+    tree = random_tree(300, np.random.default_rng(2)).binarize()
+    costs = []
+    for max_walked in (0, 40, 1000):
+        search = RegionSearch(tree, graph.csr, np.ones(300))
+        search.search([Phase(60), Phase(300)], Reach(max_walked=max_walked), Run())
+        costs.append(ab.metrics.dasgupta_cost(search.tree(), graph))
+    assert costs == pytest.approx([costs[0]] * 3, rel=1e-3)
 
 
 def test_regions_until_still_leave_no_better_place():

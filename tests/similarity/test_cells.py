@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 import arbora as ab
 from arbora.similarity import _neighbors
-from arbora.similarity._cells import in_threads, kmeans_centers, nearest_centers
+from arbora.similarity._cells import in_threads, kmeans_centers, nearby_order, nearest_centers
 
 
 def rows_of(n=3000, n_features=8, seed=0):
@@ -78,3 +78,22 @@ def test_pieces_in_which_neighbors_improve_change_nothing(n_values, monkeypatch)
     monkeypatch.setattr(_neighbors, "_MOST_PIECES", 100)
     pieces = ab.similarity.knn(X, 5, random_state=0, n_jobs=2).csr
     assert (whole != pieces).nnz == 0
+
+
+@given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 10**6))
+def test_a_nearby_order_names_every_center_once(n, d, seed):
+    centers = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
+    assert sorted(nearby_order(centers).tolist()) == list(range(n))
+
+
+def test_a_nearby_order_puts_centers_of_a_group_together():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 8, 400)
+    centers = (100 * rng.normal(size=(8, 5))[group] + rng.normal(size=(400, 5))).astype(np.float32)
+    changes = np.count_nonzero(np.diff(group[nearby_order(centers)]))
+    # about 350 in a random order; halves at the median cut some of the groups
+    assert changes < 60
+
+
+def test_equal_centers_have_an_order_too():
+    assert sorted(nearby_order(np.ones((9, 2), dtype=np.float32)).tolist()) == list(range(9))

@@ -9,6 +9,7 @@ from trees import chain, lca_by_definition, trees
 
 import arbora as ab
 from arbora._base.threads import allowing_threads
+from arbora.similarity.graph import cross_in_leaf_order
 
 
 def cross_by_definition(tree, weight):
@@ -57,6 +58,15 @@ def test_cross_of_a_graph_equals_its_definition_self_loops_included(tree, seed):
     np.testing.assert_allclose(similarity.cross(tree), cross_by_definition(tree, W), rtol=1e-12)
     np.testing.assert_allclose(similarity.total, np.triu(W).sum(), rtol=1e-12)
     np.testing.assert_allclose(similarity.degrees.sum(), 2 * similarity.total, rtol=1e-12)
+
+
+@given(trees(min_leaves=2), st.integers(0, 10**6))
+def test_cross_in_leaf_order_is_that_of_the_graph(tree, seed):
+    W = symmetric(tree.n_leaves, np.random.default_rng(seed))
+    np.fill_diagonal(W, 0)
+    order = tree.leaf_order
+    in_order = cross_in_leaf_order(sp.csr_array(W[order][:, order]), tree)
+    np.testing.assert_allclose(in_order, cross_by_definition(tree, W), rtol=1e-12)
 
 
 def test_cross_adds_up_to_the_total_on_a_deep_chain():

@@ -350,7 +350,7 @@ def test_kernels_select_what_sorting_selects(n, k, seed):
     X = rng.normal(size=(n, 3))
     k = min(k, n - 1)
     best, who = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.int32)
-    kernels.select_nearest(X @ X.T, (X**2).sum(axis=1), 0, np.arange(n), best, who)
+    kernels.select_nearest(X @ X.T, (X**2).sum(axis=1), 0, np.arange(n), np.arange(n), best, who)
     near, distance = neighbors_by_definition(X, k, "euclidean")
     np.testing.assert_array_equal(who, near)
     shuffled = rng.permuted(who, axis=1)

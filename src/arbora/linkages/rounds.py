@@ -36,7 +36,7 @@ def merge_in_rounds(rows: Rows, mass: Floats, leaf: Ints, n_threads: int) -> Mer
     n_points = len(mass)
     clusters = Clusters(mass, leaf.astype(np.int64), np.zeros(n_points, dtype=np.int64))
     near, closeness = np.full(n_points, NOTHING), np.zeros(n_points)
-    found: list[Merges] = []
+    rooms, found = Rooms(), list[Merges]()
     n_made = n_points
     while len(near) > FEW_CLUSTERS:
         _find_nearest(rows, clusters, near, closeness, n_threads)
@@ -47,7 +47,7 @@ def merge_in_rounds(rows: Rows, mass: Floats, leaf: Ints, n_threads: int) -> Mer
         merged = np.flatnonzero(other >= 0)
         left, right = clusters.label[one[merged]], clusters.label[other[merged]]
         found.append((np.minimum(left, right), np.maximum(left, right), closeness[one[merged]]))
-        rows = _contracted(rows, one, other, code, n_threads)
+        rows = _contracted(rows, one, other, code, rooms, n_threads)
         near, closeness = _still_nearest(near, closeness, is_mutual, one, other, code)
         clusters = _joined(clusters, one, other, n_made, len(found))
         n_made += len(merged)
@@ -76,19 +76,34 @@ def _number_pairs(near: Ints, is_mutual: NDArray[np.bool_]) -> tuple[Ints, Ints,
     return one, other, (2 * number + is_second).astype(np.int32)
 
 
-def _contracted(rows: Rows, one: Ints, other: Ints, code: NDArray[np.int32], n_threads: int) -> Rows:
+class Rooms:
+    """Memory for the graphs of two rounds in turn: fresh memory would be cleared page by page in every round."""
+
+    def __init__(self) -> None:
+        self._far: list[NDArray[np.int32]] = []
+        self._weight: list[Floats] = []
+
+    def next(self, n_entries: int) -> tuple[NDArray[np.int32], Floats]:
+        """Room for this many edges that is not that of the last round; rounds need less and less."""
+        if len(self._far) < 2:
+            self._far.append(np.empty(n_entries, dtype=np.int32))
+            self._weight.append(np.empty(n_entries))
+        else:
+            self._far.reverse()
+            self._weight.reverse()
+        return self._far[-1][:n_entries], self._weight[-1][:n_entries]
+
+
+def _contracted(
+    rows: Rows, one: Ints, other: Ints, code: NDArray[np.int32], rooms: Rooms, n_threads: int
+) -> Rows:
     """The graph after the merges; rows have room for all edges of their parts."""
     has_other = other >= 0
     room = rows.length[one].astype(np.int64)
     room[has_other] += rows.length[other[has_other]]
     start = np.cumsum(room) - room
     n_entries = int(room.sum())
-    merged = Rows(
-        start,
-        np.empty(len(one), dtype=np.int32),
-        np.empty(n_entries, dtype=np.int32),
-        np.empty(n_entries),
-    )
+    merged = Rows(start, np.empty(len(one), dtype=np.int32), *rooms.next(n_entries))
     bounds = _balanced(start, n_entries, n_threads)
 
     def contract(first: int, last: int) -> None:

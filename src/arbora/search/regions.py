@@ -16,10 +16,11 @@ import scipy.sparse as sp
 
 from arbora._base.types import Floats, Ints
 from arbora.search import _region_kernels as kernels
-from arbora.search._region_kernels import NODE, Edges, Flags, Heap, Reach
+from arbora.search._place_kernels import NODE, Edges, Heap
+from arbora.search._region_kernels import Flags, Reach
 from arbora.search.moves import short_chunks
 from arbora.search.run import Run
-from arbora.similarity import GraphSimilarity
+from arbora.similarity.graph import cross_in_leaf_order
 from arbora.similarity.renumbering import renumbered
 from arbora.tree import Tree
 
@@ -68,12 +69,12 @@ class RegionSearch:
         self._number[:n] = tree.leaf_start[:n]
         self._number[n + postorder] = n + np.arange(n - 1)
         self.nodes = np.zeros(tree.n_nodes, dtype=NODE)
+        csr = renumbered(graph, self._order, n_threads)
         cross = np.zeros(tree.n_nodes)
-        cross[n:] = GraphSimilarity(graph).cross(tree)
+        cross[n:] = cross_in_leaf_order(csr, tree)
         size = np.zeros(tree.n_nodes)
         size[:n] = leaf_size
         kernels.fill_nodes(self.nodes, tree.parent, self._number, size, cross)
-        csr = renumbered(graph, self._order, n_threads)
         self._edges = Edges(
             csr.indptr.astype(np.int64, copy=False), csr.indices.astype(np.int32, copy=False), csr.data
         )
@@ -167,9 +168,8 @@ class RegionSearch:
     def _search_region(self, region: Region, reach: Reach, run: Run) -> int:
         waiting = region.waiting(self.flags)
         size = region.high - region.low
-        heap = Heap(
-            np.empty(2 * size), np.empty(2 * size, dtype=np.int32), np.empty(size + 2, dtype=np.int32)
-        )
+        nodes, paths, leaves = (np.empty(n, dtype=np.int32) for n in (2 * size, size + 2, size + 2))
+        heap = Heap(np.empty(2 * size), nodes, paths, leaves)
         n_moves = 0
         for some in short_chunks(waiting):
             if run.is_over:

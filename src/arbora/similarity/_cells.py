@@ -11,13 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora._base.threads import limited_libraries
-from arbora._base.types import Ints
+from arbora._base.types import Floats, Ints
 
 _STEPS = 6
 # sampled for k-means
 _ROWS_PER_CENTER = 48
-# compared with all centers by one matrix product
+# compared with all centers by one matrix product, at most
 ROWS_AT_ONCE = 1024
+# products that a core's cache holds
+_PRODUCTS_AT_ONCE = 1 << 18
 
 Singles: TypeAlias = NDArray[np.float32]
 # called with the share of the work that is done
@@ -56,16 +58,51 @@ def kmeans_centers(X: Singles, n_cells: int, seed: int, n_threads: int) -> Singl
 def nearest_centers(X: Singles, centers: Singles, n_threads: int) -> Ints:
     """The nearest center of each row."""
     cell = np.empty(len(X), dtype=np.int64)
-    squares = np.einsum("ij,ij->i", centers, centers)
+    squares, doubled = np.einsum("ij,ij->i", centers, centers), -2 * centers.T
+    # a power of two, so that blocks of 1,024 rows are always cut alike
+    n_rows = min(ROWS_AT_ONCE, max(64, 1 << (_PRODUCTS_AT_ONCE // len(centers)).bit_length() - 1))
 
     def assign(first: int) -> None:
-        values = X[first : first + ROWS_AT_ONCE] @ centers.T
-        values *= -2
+        values = X[first : first + n_rows] @ doubled
         values += squares
-        cell[first : first + ROWS_AT_ONCE] = values.argmin(axis=1)
+        cell[first : first + n_rows] = values.argmin(axis=1)
 
-    in_threads(assign, range(0, len(X), ROWS_AT_ONCE), n_threads)
+    in_threads(assign, range(0, len(X), n_rows), n_threads)
     return cell
+
+
+def nearby_order(centers: Singles) -> Ints:
+    """An order in which near centers are together: halves along the longest direction, halved again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arbora.similarity._cells import nearby_order
+    >>> nearby_order(np.array([[5.0], [1.0], [4.0], [0.0]], dtype=np.float32)).tolist()
+    [1, 3, 0, 2]
+    """
+    order = np.arange(len(centers))
+    todo = [(0, len(order))]
+    while todo:
+        first, last = todo.pop()
+        if last - first < 2:
+            continue
+        some = order[first:last]
+        order[first:last] = some[np.argsort(_along_longest_direction(centers[some]), kind="stable")]
+        middle = (first + last) // 2
+        todo += [(first, middle), (middle, last)]
+    return order
+
+
+def _along_longest_direction(points: Singles) -> Floats:
+    """Places along about the direction in which points differ most: two steps of power iteration suffice here."""
+    shifted = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
+    lengths = np.einsum("ij,ij->i", shifted, shifted)
+    direction = shifted[int(np.argmax(lengths))]
+    for _ in range(2):
+        direction = (shifted @ direction) @ shifted
+        direction /= np.abs(direction).max() or 1.0
+    return np.asarray(shifted @ direction)
 
 
 def in_threads(

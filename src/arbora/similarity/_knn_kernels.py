@@ -9,6 +9,10 @@ from arbora._base.jit import inner, kernel
 SMOOTHING_STEPS = 64
 # of a local scale, relative to the mean distance: keeps ties of distances finite
 SMALLEST_SCALE = 1e-3
+# points compared before any of them is taken
+RUN = 64
+# in single precision, so that single products are not compared in double
+TWO = np.float32(2)
 
 
 @inner
@@ -55,20 +59,37 @@ def insert_neighbor(best, who, value, point):
     who[place] = point
 
 
-@kernel(nogil=True)
-def select_nearest(products, squares, first, own, best, who):
-    """Offer points first, first + 1, ... to each row r; products[r, c] is the inner product with first + c.
+@inner
+def count_nearer(squares, products, worst):
+    """How many points are nearer than `worst`. From 0 on and without branches, as vector registers need it."""
+    n_nearer = 0
+    for c in range(products.shape[0]):
+        n_nearer += squares[c] - TWO * products[c] < worst
+    return n_nearer
 
-    Compares |y|^2 - 2 x.y, which orders the points y as their distance to x does. `own[r]` is never taken.
+
+@kernel(nogil=True)
+def select_nearest(products, squares, first, own, rows, best, who):
+    """Offer points first, first + 1, ... to the rows `rows`; products[r, c] is the inner product with first + c.
+
+    Compares |y|^2 - 2 x.y, which orders the points y as their distance to x does. `own[row]` is never taken. Points are
+    counted in runs first: most runs hold none that is near enough.
     """
+    n_points = products.shape[1]
+    offered = squares[first : first + n_points]
     for r in range(products.shape[0]):
-        row = products[r]
-        worst = best[r, best.shape[1] - 1]
-        for c in range(row.shape[0]):
-            value = squares[first + c] - 2 * row[c]
-            if value < worst and first + c != own[r]:
-                insert_neighbor(best[r], who[r], value, first + c)
-                worst = best[r, best.shape[1] - 1]
+        row = rows[r]
+        worst = best[row, best.shape[1] - 1]
+        for start in range(0, n_points, RUN):
+            stop = min(start + RUN, n_points)
+            values, lengths = products[r, start:stop], offered[start:stop]
+            if count_nearer(lengths, values, worst) == 0:
+                continue
+            for c in range(stop - start):
+                value = lengths[c] - TWO * values[c]
+                if value < worst and first + start + c != own[row]:
+                    insert_neighbor(best[row], who[row], value, first + start + c)
+                    worst = best[row, best.shape[1] - 1]
 
 
 @inner

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from arbora.similarity._cells import (
     Singles,
     in_threads,
     kmeans_centers,
+    nearby_order,
     nearest_centers,
     silent_share,
 )
@@ -25,8 +27,8 @@ from arbora.similarity.scaling import column_blocks
 
 # rows; beyond, only nearby cells are searched
 EXACT_UP_TO = 20_000
-# searched for a row
-MOST_CELLS = 24
+# searched for a row, and the nearest to its own cell among which they are
+MOST_CELLS, NEARBY_CELLS = 24, 64
 # share of a sample's neighbors within the cells searched: no need to search more
 GOOD_RECALL = 0.97
 # sampled for that, and of them compared at once
@@ -153,6 +155,8 @@ class NeighborIndex:
     def _sort_into_cells(self, X: Singles, seed: int, n_threads: int) -> None:
         n_cells = int(_CELLS_PER_ROOT * np.sqrt(len(X)))
         self.centers = kmeans_centers(X, n_cells, seed, n_threads)
+        # cells that are near in space have numbers that are near, and so have their rows
+        self.centers = self.centers[nearby_order(self.centers)]
         cell = nearest_centers(X, self.centers, n_threads)
         self.order = np.argsort(cell, kind="stable")
         offsets = np.searchsorted(cell[self.order], np.arange(n_cells + 1))
@@ -175,17 +179,15 @@ class NeighborIndex:
         who = np.full((len(self.rows), n_neighbors), -1, dtype=np.int32)
         if n_neighbors == 0:
             return np.empty((int(is_wanted.sum()), 0), dtype=np.int64), np.empty((int(is_wanted.sum()), 0))
-        wanted = np.flatnonzero(is_wanted)
-        n_cells = len(self.offsets) - 1
-        probes, recall = self._probes_by_sample(wanted, n_neighbors, n_threads)
+        wanted, cell = np.flatnonzero(is_wanted), self._cell_of_rows()
+        nearby = self._nearby_cells()
+        n_searched, recall = self._cells_enough(nearby, cell, wanted, n_neighbors, n_threads)
 
-        def search_cell(cell: int) -> None:
-            first, last = self.offsets[cell], self.offsets[cell + 1]
-            own = np.arange(first, last)[is_wanted[first:last]]
-            if len(own):
-                who[own] = self._search(self.rows[own], own, probes[cell], n_neighbors)
+        def search(first: int) -> None:
+            own = wanted[first : first + self._rows_together]
+            who[own] = self._search_nearby(self.rows[own], own, cell[own], nearby, n_searched, n_neighbors)
 
-        in_threads(search_cell, range(n_cells), n_threads, report)
+        in_threads(search, range(0, len(wanted), self._rows_together), n_threads, report)
         if not self.is_exact:
             who = self._improved(who, int(recall < GOOD_RECALL), n_threads)
             self._complete(who, self.rows, np.arange(len(who)), wanted)
@@ -207,15 +209,29 @@ class NeighborIndex:
         """Neighbors of new vectors among the points."""
         new = self.transform(X)
         who = np.full((len(new), n_neighbors), -1, dtype=np.int32)
-        groups = self._groups_with_probes(new, n_threads)
+        cell = np.zeros(len(new), dtype=np.int64)
+        if self.centers is not None:
+            cell = nearest_centers(new, self.centers, n_threads)
+        # those of a cell together
+        order, nearby = np.argsort(cell, kind="stable"), self._nearby_cells()
+        n_searched = len(nearby[0]) if self.is_exact else min(MOST_CELLS, len(nearby[0]))
 
-        def search_group(group: tuple[Ints, Ints]) -> None:
-            rows, probes = group
-            who[rows] = self._search(new[rows], np.full(len(rows), -1), probes, n_neighbors)
+        def search(first: int) -> None:
+            rows = order[first : first + self._rows_together]
+            nobody = np.full(len(rows), -1)
+            who[rows] = self._search_nearby(new[rows], nobody, cell[rows], nearby, n_searched, n_neighbors)
 
-        in_threads(search_group, groups, n_threads)
+        in_threads(search, range(0, len(new), self._rows_together), n_threads)
         self._complete(who, new, np.full(len(new), -1), np.arange(len(new)))
         return self.order[who], self._measured(new, who, n_threads)
+
+    @property
+    def _rows_together(self) -> int:
+        """Rows searched by one call: rows of many neighboring cells, which search the same cells."""
+        return ROWS_AT_ONCE if self.is_exact else 4 * ROWS_AT_ONCE
+
+    def _cell_of_rows(self) -> Ints:
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def _measured(self, queries: AnyFloats, who: NDArray[np.int32], n_threads: int) -> Floats:
         """Exact distances to the rows `who`, which are sorted by them."""
@@ -228,40 +244,24 @@ class NeighborIndex:
         share_out(measure, len(who), n_threads)
         return distance
 
-    def _groups_with_probes(self, new: AnyFloats, n_threads: int) -> list[tuple[Ints, Ints]]:
-        """Rows to be searched together, and the cells to search for them."""
-        if self.centers is None:
-            every = np.arange(len(self.offsets) - 1)
-            return [
-                (np.arange(a, min(a + ROWS_AT_ONCE, len(new))), every)
-                for a in range(0, len(new), ROWS_AT_ONCE)
-            ]
-        cell = nearest_centers(new, self.centers, n_threads)
-        probes = self._cells_to_search()
-        order = np.argsort(cell, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
-        return [
-            (group[a : a + ROWS_AT_ONCE], probes[cell[group[0]]])
-            for group in groups
-            for a in range(0, len(group), ROWS_AT_ONCE)
-        ]
-
-    def _cells_to_search(self) -> list[Ints]:
-        """For the rows of each cell: the cell itself, then those with the nearest centers."""
+    def _nearby_cells(self) -> list[Ints]:
+        """For each cell: the cell itself, then those with the nearest centers."""
         n_cells = len(self.offsets) - 1
-        if self.centers is None or n_cells <= MOST_CELLS:
+        if self.centers is None:
             return [np.arange(n_cells)] * n_cells
+        n_nearby = min(NEARBY_CELLS, n_cells)
         values = np.einsum("ij,ij->i", self.centers, self.centers) - 2 * (self.centers @ self.centers.T)
         np.fill_diagonal(values, -np.inf)
-        nearest = np.argpartition(values, MOST_CELLS, axis=1)[:, :MOST_CELLS]
+        nearest = np.argpartition(values, n_nearby - 1, axis=1)[:, :n_nearby]
         by_distance = np.argsort(np.take_along_axis(values, nearest, axis=1), axis=1, kind="stable")
         return list(np.take_along_axis(nearest, by_distance, axis=1))
 
-    def _probes_by_sample(self, wanted: Ints, n_neighbors: int, n_threads: int) -> tuple[list[Ints], float]:
-        """Enough cells to hold nearly all neighbors of sampled rows, and the share that they actually hold."""
-        probes = self._cells_to_search()
+    def _cells_enough(
+        self, nearby: list[Ints], cell_of_row: Ints, wanted: Ints, n_neighbors: int, n_threads: int
+    ) -> tuple[int, float]:
+        """How many cells hold nearly all neighbors of sampled rows, and the share that they actually hold."""
         if self.is_exact:
-            return probes, 1.0
+            return len(nearby), 1.0
         rows = wanted[np.unique(np.linspace(0, len(wanted) - 1, _SAMPLED_ROWS).astype(np.int64))]
         found = np.empty((len(rows), n_neighbors), dtype=np.int32)
         every = np.arange(len(self.offsets) - 1)
@@ -271,14 +271,23 @@ class NeighborIndex:
             found[some] = self._search(self.rows[rows[some]], rows[some], every, n_neighbors)
 
         in_threads(search, range(0, len(rows), _SAMPLED_AT_ONCE), n_threads)
-        cell_of_row = np.searchsorted(self.offsets, np.arange(len(self.rows)), side="right") - 1
-        searched = np.array([probes[cell] for cell in cell_of_row[rows]])
+        searched = np.array([nearby[cell] for cell in cell_of_row[rows]])
+        for row, others in zip(rows, searched[:, 1:]):
+            others[:] = others[np.argsort(self._center_values(self.rows[[row]], others)[0], kind="stable")]
+        searched = searched[:, :MOST_CELLS]
         # sample, neighbor, cell in order of search
         held = cell_of_row[found][:, :, None] == searched[:, None, :]
         recall = np.cumsum(held.mean(axis=(0, 1)))
         enough = int(np.searchsorted(recall, GOOD_RECALL)) + 1
         n_cells = min(max(enough, 2), len(recall))
-        return [cells[:n_cells] for cells in probes], float(recall[n_cells - 1])
+        return n_cells, float(recall[n_cells - 1])
+
+    def _center_values(self, queries: AnyFloats, cells: Ints) -> AnyFloats:
+        """Square distances from queries to the centers of cells, less what does not depend on the cell."""
+        assert self.centers is not None
+        centers = self.centers[cells]
+        values: AnyFloats = np.einsum("ij,ij->i", centers, centers) - 2 * (queries @ centers.T)
+        return values
 
     def _complete(self, who: NDArray[np.int32], queries: AnyFloats, own: Ints, wanted: Ints) -> None:
         """Search everywhere for those wanted rows whose nearby cells held too few points."""
@@ -288,14 +297,52 @@ class NeighborIndex:
             rows = short[first : first + ROWS_AT_ONCE]
             who[rows] = self._search(queries[rows], own[rows], every, who.shape[1])
 
-    def _search(self, queries: AnyFloats, own: Ints, probes: Ints, n_neighbors: int) -> NDArray[np.int32]:
+    def _search(self, queries: AnyFloats, own: Ints, cells: Ints, n_neighbors: int) -> NDArray[np.int32]:
+        """Neighbors among the rows of all these cells."""
+        every = np.arange(len(queries))
+        return self._search_groups(queries, own, [(cell, every) for cell in cells], n_neighbors)
+
+    def _search_nearby(
+        self,
+        queries: AnyFloats,
+        own: Ints,
+        cell: Ints,
+        nearby: list[Ints],
+        n_searched: int,
+        n_neighbors: int,
+    ) -> NDArray[np.int32]:
+        """Neighbors in the cells whose centers are nearest to each query, among those near its own cell.
+
+        A cell is compared with all queries that want it at once. `cell` ascends, so that many do.
+        """
+        if n_searched == len(nearby[0]):
+            return self._search(queries, own, nearby[0], n_neighbors)
+        # their own cell comes first: after it, few rows of other cells are near enough
+        bounds = np.flatnonzero(np.diff(cell, prepend=-1, append=-1))
+        groups = [(cell[a], np.arange(a, b)) for a, b in pairwise(bounds)]
+        targets = np.empty((len(queries), n_searched - 1), dtype=np.int64)
+        for own_cell, rows in groups:
+            others = nearby[own_cell][1:]
+            values = self._center_values(queries[rows], others)
+            targets[rows] = others[np.argpartition(values, n_searched - 2, axis=1)[:, : n_searched - 1]]
+        order = np.argsort(targets, axis=None, kind="stable")
+        wanted = targets.ravel()[order]
+        starts = np.flatnonzero(np.diff(wanted, prepend=-1))
+        groups += zip(wanted[starts], np.split(order // (n_searched - 1), starts[1:]))
+        return self._search_groups(queries, own, groups, n_neighbors)
+
+    def _search_groups(
+        self, queries: AnyFloats, own: Ints, groups: Iterable[tuple[int, Ints]], n_neighbors: int
+    ) -> NDArray[np.int32]:
+        """Neighbors of each query among the rows of the cells in whose groups it is."""
         best = np.full((len(queries), n_neighbors), np.inf, dtype=self.rows.dtype)
         who = np.full((len(queries), n_neighbors), -1, dtype=np.int32)
-        for cell in probes:
+        for cell, rows in groups:
             first, last = self.offsets[cell], self.offsets[cell + 1]
-            if first < last:
-                products = queries @ self.rows[first:last].T
-                kernels.select_nearest(products, self.squares, first, own, best, who)
+            for start in range(0, len(rows) if first < last else 0, ROWS_AT_ONCE):
+                some = rows[start : start + ROWS_AT_ONCE]
+                products = queries[some] @ self.rows[first:last].T
+                kernels.select_nearest(products, self.squares, first, own, some, best, who)
         return who
 
     def _improved(self, who: NDArray[np.int32], n_passes: int, n_threads: int) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from arbora._base.params import check_choice
 from arbora._base.threads import allowed_threads, share_out
-from arbora._base.types import Floats
+from arbora._base.types import Floats, Ints
 from arbora.similarity import _kernels as kernels
 from arbora.similarity._edges import GraphParts, read_graph_parts
 from arbora.similarity._symmetry import is_rounding
@@ -130,31 +130,44 @@ class GraphSimilarity(Similarity):
     def cross(self, tree: Tree) -> Floats:
         """Similarity that meets at each internal node. O(m)."""
         check_covers(self, tree)
-        # as many shares as the graph asks for, whatever the number of threads: sums are the same to the last bit
-        n_shares = 1 if self.csr.nnz < _SHARED_FROM_ENTRIES else _N_SHARES
-        crosses = np.zeros((n_shares, tree.n_internal))
-        bounds = np.linspace(0, self.n_points, n_shares + 1).astype(np.int64)
-        arrays = tree.parent, tree.leaf_start, tree.neighbor_lca, tree.range_maxima
-
-        def add(first_share: int, last_share: int) -> None:
-            for share in range(first_share, last_share):
-                kernels.add_cross_of_rows(
-                    self.csr.indptr,
-                    self.csr.indices,
-                    self.csr.data,
-                    self.self_loops,
-                    *arrays,
-                    bounds[share],
-                    bounds[share + 1],
-                    crosses[share],
-                )
-
-        share_out(add, n_shares, allowed_threads(), at_once=1)
-        cross: Floats = crosses.sum(axis=0) if n_shares > 1 else crosses[0]
-        return cross
+        return _summed_at_lca(self.csr, self.self_loops, tree, tree.leaf_start)
 
     def __repr__(self) -> str:
         return f"GraphSimilarity(n_points={self.n_points}, n_edges={self.n_edges})"
+
+
+def cross_in_leaf_order(csr: sp.csr_array, tree: Tree) -> Floats:
+    """Cross weights of a graph without self-loops whose point p is the tree's leaf ``tree.leaf_order[p]``.
+
+    Everything is read in order, which at a million points takes a fraction of the time.
+    """
+    return _summed_at_lca(csr, np.zeros(tree.n_leaves), tree, np.arange(tree.n_leaves))
+
+
+def _summed_at_lca(csr: sp.csr_array, self_loops: Floats, tree: Tree, place: Ints) -> Floats:
+    """Weights summed at the lowest common ancestor of their ends, which stand at these places in the leaf order."""
+    # as many shares as the graph asks for, whatever the number of threads: sums are the same to the last bit
+    n_shares = 1 if csr.nnz < _SHARED_FROM_ENTRIES else _N_SHARES
+    crosses = np.zeros((n_shares, tree.n_internal))
+    bounds = np.linspace(0, tree.n_leaves, n_shares + 1).astype(np.int64)
+    arrays = (
+        csr.indptr,
+        csr.indices,
+        csr.data,
+        self_loops,
+        tree.parent,
+        place,
+        tree.neighbor_lca,
+        tree.range_maxima,
+    )
+
+    def add(first_share: int, last_share: int) -> None:
+        for share in range(first_share, last_share):
+            kernels.add_cross_of_rows(*arrays, bounds[share], bounds[share + 1], crosses[share])
+
+    share_out(add, n_shares, allowed_threads(), at_once=1)
+    cross: Floats = crosses.sum(axis=0) if n_shares > 1 else crosses[0]
+    return cross
 
 
 def graph(data: Any, *, n_points: int | None = None, directed: Direction | None = None) -> GraphSimilarity:
