@@ -143,7 +143,7 @@ def test_a_set_that_nobody_can_run_has_one_line():
     data = (Data("zoo"), Data("moon", absent="too far"))
     text = render.rst_table(table(method("a"), method("b"), data=data), [record("a")])
     lines = [line for line in text.splitlines() if '"moon"' in line]
-    assert lines == ['   "moon","every method","","","","","","not runnable here (too far)"']
+    assert lines == ['   "moon","every method","","","","","not runnable here (too far)"']
 
 
 @pytest.mark.parametrize("name", ['say "x"', "a*b", "`code`", "a|b", "back\\slash", "a, b"])
@@ -193,7 +193,7 @@ def test_a_set_without_any_figure_has_one_line_and_methods_keep_their_order():
     price = "2 methods, about 7 CPU minutes for one run of each"
     command = "arbora reproduce none 1 --datasets 'the sun' --seeds 1"
     assert [line for line in text.splitlines() if '"the sun"' in line] == [
-        f'   "the sun","every method","","","","","","not run yet ({price}: {command})"'
+        f'   "the sun","every method","","","","","not run yet ({price}: {command})"'
     ]
     assert text.endswith("Not run yet, or not on every set: b, a; the same command runs them.")
 
@@ -204,7 +204,17 @@ def test_a_set_counts_only_the_methods_that_can_run_on_it():
     text = render.rst_table(table(never, method("b"), data=data), [record("a")])
     assert "not run yet (1 method, about 4 CPU seconds for one run of each: " in text
     nothing = render.rst_table(table(never, replace(never, name="c"), data=data), [record("a")])
-    assert '"sun","every method","","","","","","not runnable here (too hot)"' in nothing
+    assert '"sun","every method","","","","","not runnable here (too hot)"' in nothing
+
+
+def test_a_figure_of_which_the_paper_prints_none_has_one_column():
+    shown = table(method("a"), metrics=(COST, NMI))
+    lines = render.rst_table(shown, [record("a", cost=2.0)]).splitlines()
+    assert '   "data","method","kind","cost ↓","NMI","CPU s","MB","mark"' in lines
+    known = Method("HypHC", lambda problem, seed: None, printed="HypHC")
+    metric = Metric("dasgupta_ordered_pairs", "cost", "lower", significant=4)
+    printed = Table("hyphc", "1", "", (ZOO,), (metric,), (known,), lambda *_: None, lambda *_: {})
+    assert '"cost ↓, paper","here"' in render.rst_table(printed, [])
 
 
 def test_figures_that_cannot_be_compared_stand_without_the_papers():

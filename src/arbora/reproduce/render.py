@@ -12,6 +12,7 @@ from arbora.reproduce.table import Metric, Table
 
 # An empty cell: a dash would be read as the beginning of a list.
 NONE = ""
+PAPER = ", paper"
 
 
 def number(metric: Metric, value: float) -> str:
@@ -71,7 +72,7 @@ def header(table: Table) -> list[str]:
     titles = ["data", "method", "kind"]
     for metric in table.metrics:
         way = {"lower": " ↓", "higher": " ↑", "neither": ""}[metric.better]
-        titles += [f"{metric.title}{way}, paper", "here"]
+        titles += [f"{metric.title}{way}{PAPER}", "here"]
     return [*titles, "CPU s", "MB", "mark"]
 
 
@@ -96,7 +97,7 @@ def rst_table(table: Table, found: Iterable[Record]) -> str:
     rows = rows_of(table, found)
     body, reasons = _numbered(_grouped(rows))
     lines = [table.note, ""] if table.note else []
-    lines += _rst_rows(header(table), body)
+    lines += _rst_rows(*_without_empty(header(table), body))
     notes = [*_notes(rows), *reasons]
     lines += ["", *notes] if notes else []
     command = f"arbora reproduce {table.paper} {table.name}"
@@ -158,6 +159,18 @@ def _numbered(lines: Sequence[list[str]]) -> tuple[list[list[str]], list[str]]:
     ]
     reasons = [f"* ({number}): {reason.removesuffix(')')}" for reason, number in number_of.items()]
     return [[*line[:-1], mark] for line, mark in zip(lines, marks)], reasons
+
+
+def _without_empty(titles: Sequence[str], body: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """The table without columns for figures of which the paper prints none; what is "here" takes over the title."""
+    titles = list(titles)
+    kept = []
+    for column, title in enumerate(titles):
+        if title.endswith(PAPER) and not any(line[column] for line in body):
+            titles[column + 1] = title.removesuffix(PAPER)
+        else:
+            kept.append(column)
+    return [titles[column] for column in kept], [[line[column] for column in kept] for line in body]
 
 
 def pivot(table: Table, found: Iterable[Record], metric_key: str, methods: Sequence[str]) -> list[list[str]]:
