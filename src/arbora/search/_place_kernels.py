@@ -129,61 +129,22 @@ def settle(node, number, rest):
 
 
 @inner
-def meet_neighbors(nodes, edges, heap, n_listed, low, high, clock):
-    """Visit the neighbors of the listed leaves first: (entries of the heap, similarity with all others)."""
-    filled, total = np.int64(0), 0.0
-    for k in range(n_listed):
-        nodes[heap.leaves[k]].mark = -clock
-    for k in range(n_listed):
-        leaf = heap.leaves[k]
-        for e in range(edges.indptr[leaf], edges.indptr[leaf + 1]):
-            other = edges.indices[e]
-            weight = np.float64(edges.data[e])
-            if other < low or other >= high:
-                total += weight
-                continue
-            node = nodes[other]
-            if node.mark == -clock:
-                continue
-            total += weight
-            filled = visit(heap, filled, node, other, clock)
-            node.weight += weight
-    return filled, total
+def offer_to_parent(nodes, node, home):
+    """Add a settled node's weight to its parent, and its best place if it is the parent's best so far."""
+    parent = nodes[node.parent]
+    parent.weight += node.weight
+    # home is gone: the sibling stands for it
+    lower = 0.0 if node.parent == home else (parent.size - node.size) * node.weight
+    if node.best - lower < parent.best:
+        parent.best, parent.place = node.best - lower, node.place
 
 
 @inner
-def walk_up(nodes, heap, n_walked, start, clock, max_walked):
-    """List the nodes from a leaf up to the first that has been visited, or `max_walked` in all; returns how many."""
-    at = np.int64(start)
-    while n_walked < max_walked:
-        node = nodes[at]
-        if node.mark == clock:
-            break
-        node.mark, node.weight, node.best = clock, 0.0, np.inf
-        heap.node[n_walked] = at
-        n_walked += 1
-        at = np.int64(node.parent)
-    return n_walked
-
-
-@inner
-def walk_from_neighbors(nodes, edges, heap, moved, low, high, clock, root, max_walked):
-    """Walk from the neighbors of a subtree to nodes visited before: (paths, nodes, similarity with all others).
-
-    The ancestors of the subtree are visited first. With `max_walked` nodes the walk is given up.
-    """
-    n_listed = list_leaves(nodes, moved, heap.leaves)
-    at, n_walked = np.int64(moved), 0
-    while at != root and n_walked < max_walked:
-        at = np.int64(nodes[at].parent)
-        node = nodes[at]
-        node.mark, node.weight, node.best = clock, 0.0, np.inf
-        heap.node[n_walked] = at
-        n_walked += 1
+def meet_neighbors(nodes, edges, heap, moved, low, high, clock):
+    """List the neighbors of a subtree in the region as `heap.node`: (how many, similarity with all others)."""
+    n_listed, n_met, total = list_leaves(nodes, moved, heap.leaves), 0, 0.0
     for k in range(n_listed):
         nodes[heap.leaves[k]].mark = -clock
-    n_paths, total = 0, 0.0
-    heap.paths[0] = n_walked
     for k in range(n_listed):
         leaf = heap.leaves[k]
         for e in range(edges.indptr[leaf], edges.indptr[leaf + 1]):
@@ -197,24 +158,55 @@ def walk_from_neighbors(nodes, edges, heap, moved, low, high, clock, root, max_w
                 continue
             total += weight
             if node.mark != clock:
-                n_walked = walk_up(nodes, heap, n_walked, other, clock, max_walked)
-                if n_walked >= max_walked:
-                    return n_paths, n_walked, total
-                n_paths += 1
-                heap.paths[n_paths] = n_walked
+                node.mark, node.weight, node.best = clock, 0.0, np.inf
+                heap.node[n_met] = other
+                n_met += 1
             node.weight += weight
-    return n_paths, n_walked, total
+    return n_met, total
 
 
 @inner
-def offer_to_parent(nodes, node, home):
-    """Add a settled node's weight to its parent, and its best place if it is the parent's best so far."""
-    parent = nodes[node.parent]
-    parent.weight += node.weight
-    # home is gone: the sibling stands for it
-    lower = 0.0 if node.parent == home else (parent.size - node.size) * node.weight
-    if node.best - lower < parent.best:
-        parent.best, parent.place = node.best - lower, node.place
+def walk_up(nodes, heap, n_listed, start, last, clock, most):
+    """List the nodes above one, up to the last or the first that was visited; returns how many are listed then."""
+    at = np.int64(start)
+    while at != last and n_listed < most:
+        at = np.int64(nodes[at].parent)
+        node = nodes[at]
+        if node.mark == clock:
+            break
+        node.mark, node.weight, node.best = clock, 0.0, np.inf
+        heap.node[n_listed] = at
+        n_listed += 1
+    return n_listed
+
+
+@inner
+def walk_from_neighbors(nodes, heap, moved, n_met, root, clock, most):
+    """List the ancestors of a subtree after its neighbors, then what is between these and nodes that are listed.
+
+    The path above neighbor k ends before `heap.paths[k + 1]`. Returns how many are listed; `most` means too many.
+    """
+    n_listed = walk_up(nodes, heap, n_met, moved, root, clock, most)
+    heap.paths[0] = n_listed
+    for k in range(n_met):
+        if n_listed >= most:
+            break
+        n_listed = walk_up(nodes, heap, n_listed, heap.node[k], root, clock, most)
+        heap.paths[k + 1] = n_listed
+    return n_listed
+
+
+@inner
+def settle_paths(nodes, heap, n_met, moved_size, home):
+    """Settle what is below the ancestors. Later paths end at earlier ones, so the last one is settled first."""
+    for path in range(n_met - 1, -1, -1):
+        leaf = nodes[heap.node[path]]
+        settle(leaf, heap.node[path], 0.0)
+        offer_to_parent(nodes, leaf, home)
+        for k in range(heap.paths[path], heap.paths[path + 1]):
+            node = nodes[heap.node[k]]
+            settle(node, heap.node[k], moved_size * node.cross)
+            offer_to_parent(nodes, node, home)
 
 
 @inner
@@ -258,27 +250,8 @@ def is_better(node, here, gain):
 
 
 @inner
-def find_place_along_paths(nodes, edges, heap, moved, low, high, clock, root, max_walked):
-    """As `find_place`, with all nodes between the neighbors and the ancestors visited: (..., done).
-
-    Later paths end at earlier ones, so that in reverse order children are settled before parents, without a heap. Where
-    paths are long it is not done: a climb by size may end before it visits most of them.
-    """
-    n_paths, n_walked, outside = walk_from_neighbors(
-        nodes, edges, heap, moved, low, high, clock, root, max_walked
-    )
-    moved_size = nodes[moved].size
-    home = np.int64(nodes[moved].parent)
-    if n_walked >= max_walked:
-        for k in range(n_walked):
-            nodes[heap.node[k]].mark = 0
-        return NO_NODE, home, False, False
-    for path in range(n_paths - 1, -1, -1):
-        for k in range(heap.paths[path], heap.paths[path + 1]):
-            at = heap.node[k]
-            node = nodes[at]
-            settle(node, at, moved_size * node.cross)
-            offer_to_parent(nodes, node, home)
+def climb_settled(nodes, moved_size, home, root, outside):
+    """The best place where everything below the ancestors is settled; returns what `find_place` does."""
     at, below = home, np.int64(NO_NODE)
     place, gain, meeting, here = NO_NODE, 0.0, home, 0.0
     while True:
@@ -288,26 +261,20 @@ def find_place_along_paths(nodes, edges, heap, moved, low, high, clock, root, ma
             place, gain, meeting = node.place, here - node.best, at
         is_certain = nothing_above(nodes, at, moved_size, here, outside)
         if is_certain or at == root:
-            return place, meeting, is_certain, True
+            return place, meeting, is_certain
         below, at = at, np.int64(node.parent)
         nodes[at].weight += node.weight
 
 
 @inner
-def find_place(nodes, edges, heap, moved, low, high, clock, root, max_visits):
-    """Best place in the region: (node above which to put the subtree, lowest node above both places, certain).
-
-    Without a better place the first is NO_NODE. `certain` says that no place outside the region is better.
-    """
-    n_listed = list_leaves(nodes, moved, heap.leaves)
-    n_open, outside = meet_neighbors(nodes, edges, heap, n_listed, low, high, clock)
-    moved_size = nodes[moved].size
-    home = np.int64(nodes[moved].parent)
+def climb_by_size(nodes, heap, n_met, moved_size, home, root, outside, clock, max_visits):
+    """The best place, with nodes visited by ascending size, so that no more of a long path is than has to be."""
+    n_open = np.int64(0)
+    for k in range(n_met):
+        n_open = push(heap, n_open, nodes[heap.node[k]].size, heap.node[k])
     n_open = visit(heap, n_open, nodes[home], np.int32(home), clock)
     ancestor, below = home, np.int64(NO_NODE)
-    place, gain, meeting, n_visits = NO_NODE, 0.0, home, 0
-    # of the present place, relative to the ancestor
-    here = 0.0
+    place, gain, meeting, n_visits, here = NO_NODE, 0.0, home, 0, 0.0
     while True:
         at = np.int64(heap.node[0])
         n_open = drop_smallest(heap, n_open)
@@ -328,3 +295,21 @@ def find_place(nodes, edges, heap, moved, low, high, clock, root, max_visits):
         n_open = visit(heap, n_open, nodes[above], np.int32(above), clock)
         nodes[above].weight += node.weight
         below, ancestor = at, above
+
+
+@inner
+def find_place(nodes, edges, heap, moved, low, high, clock, root, reach):
+    """Best place in the region: (node above which to put the subtree, lowest node above both places, certain).
+
+    Without a better place the first is NO_NODE. `certain` says that no place outside the region is better.
+    """
+    n_met, outside = meet_neighbors(nodes, edges, heap, moved, low, high, clock)
+    moved_size, home = nodes[moved].size, np.int64(nodes[moved].parent)
+    most = n_met + reach.max_walked
+    n_listed = walk_from_neighbors(nodes, heap, moved, n_met, root, clock, most)
+    if n_listed < most:
+        settle_paths(nodes, heap, n_met, moved_size, home)
+        return climb_settled(nodes, moved_size, home, root, outside)
+    for k in range(n_met, n_listed):
+        nodes[heap.node[k]].mark = 0
+    return climb_by_size(nodes, heap, n_met, moved_size, home, root, outside, clock, reach.max_visits)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._base.jit import inner, kernel
-from arbora.search._place_kernels import NO_NODE, find_place, find_place_along_paths, list_leaves
+from arbora.search._place_kernels import NO_NODE, find_place, list_leaves
 
 # leaves of a moved subtree whose neighbors are noted
 NOTED_LEAVES = 64
@@ -151,14 +151,9 @@ def sweep_region(nodes, edges, flags, heap, numbers, candidates, low, high, reac
         if not (flags.dirty[moved] or flags.pending[moved]):
             continue
         numbers[0] += 1
-        clock, root = np.int32(numbers[0]), numbers[1]
-        place, meeting, is_certain, done = find_place_along_paths(
-            nodes, edges, heap, moved, low, high, clock, root, reach.max_walked
+        place, meeting, is_certain = find_place(
+            nodes, edges, heap, moved, low, high, np.int32(numbers[0]), numbers[1], reach
         )
-        if not done:
-            place, meeting, is_certain = find_place(
-                nodes, edges, heap, moved, low, high, clock, root, reach.max_visits
-            )
         flags.dirty[moved] = False
         flags.pending[moved] = not is_certain
         if place == NO_NODE:
