@@ -1,5 +1,6 @@
 """What the worker does with a cell, without a process: values, facts, failures, seconds without compiling."""
 
+import io
 import json
 import os
 import signal
@@ -250,6 +251,15 @@ def test_a_run_ends_once_the_command_that_asked_for_it_is_gone():
     ):
         worker._exit_code(child.pid, nobody)
     assert child.returncode == -signal.SIGKILL
+
+
+def test_a_worker_whose_command_ended_while_it_started_runs_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(worker, "_NEEDED", ())
+    monkeypatch.setattr(sys, "stdin", io.StringIO('["p/t", "d", "m", "quick", 0]\n'))
+    nobody = -1
+    with pytest.raises(SystemExit, match="has ended"):
+        worker.main(nobody)
+    assert capsys.readouterr().out == ""
 
 
 def test_the_exit_code_of_a_run_is_passed_on():

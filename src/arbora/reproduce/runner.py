@@ -234,8 +234,8 @@ class Worker:
         if self._process is None or self._process.poll() is not None:
             environment = {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(self.threads))}
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "arbora.reproduce.worker"], env=environment, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=self._errors, text=True, bufsize=1,
+                [sys.executable, "-m", "arbora.reproduce.worker", str(os.getpid())], env=environment,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, bufsize=1,
                 start_new_session=True,
             )  # fmt: skip
         return self._process

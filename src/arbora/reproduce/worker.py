@@ -1,8 +1,9 @@
 """Runs methods, each in a process of its own, so that peak memory and CPU seconds are its own.
 
-``python -m arbora.reproduce.worker`` imports what every method needs once and then waits: for each line of its input,
-the JSON list ``[table, dataset, method, "quick" or "full", seed, ...]``, it forks a process that prints, for each seed
-as soon as it is done, a line of `OUTCOME` and JSON; a line of `END` and the process's exit status follows.
+``python -m arbora.reproduce.worker PID`` imports what every method needs once and then waits: for each line of its
+input, the JSON list ``[table, dataset, method, "quick" or "full", seed, ...]``, it forks a process that prints, for
+each seed as soon as it is done, a line of `OUTCOME` and JSON; a line of `END` and the process's exit status follows.
+PID is the command that starts it: once that is gone, nothing more is run.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from arbora.reproduce.table import Found, Method
 # A run shorter than this is timed a second time, when its kernels are loaded.
 _SHORT_SECONDS = 3.0
 _SECONDS_BETWEEN_LOOKS = 0.05
+_GONE = "The command that asked for this run has ended."
 # What most methods import; PyTorch, which takes longer, is left to those that need it.
 _NEEDED = (
     "sklearn.cluster", "sklearn.metrics", "scipy.stats", "arbora.search", "arbora.hyperbolic",
@@ -121,13 +123,15 @@ def _run(request: list[Any]) -> None:
         print(OUTCOME + json.dumps(outcome), flush=True)
 
 
-def main() -> None:
-    """Answer requests until the input ends."""
+def main(command: int) -> None:
+    """Answer the requests of the process `command` until the input ends or that process is gone."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     for name in _NEEDED:
         importlib.import_module(name)
-    command = os.getppid()
     for line in sys.stdin:
+        # it may have ended during the imports, with its request already in the pipe
+        if os.getppid() != command:
+            sys.exit(_GONE)
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
@@ -147,9 +151,9 @@ def _exit_code(child: int, command: int) -> int:
             return os.waitstatus_to_exitcode(status)
         if os.getppid() != command:
             os.kill(child, signal.SIGKILL)
-            sys.exit("The command that asked for this run has ended.")
+            sys.exit(_GONE)
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))
