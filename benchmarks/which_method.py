@@ -64,8 +64,8 @@ def tasks():
 
 
 ROWS = (
-    "cluster_1000", "cluster_10000", "ward_10000", "graph_10000", "online_10000", "hyphc_1000", "ghhc_10000",
-    "fph_2000", "l2h_100000",
+    "cluster_1000", "cluster_10000", "cluster_100000", "cluster_1000000", "ward_10000", "graph_10000", "online_10000",
+    "hyphc_1000", "ghhc_10000", "fph_2000", "l2h_100000",
 )  # fmt: skip
 
 

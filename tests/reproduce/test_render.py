@@ -177,6 +177,15 @@ def test_a_pivot_leaves_out_sets_on_which_nothing_was_run():
     assert render.left_out(shown, found, ["a", "b"]) == []
 
 
+def test_a_wide_pivot_can_stand_on_its_side():
+    lines = [["data", "a", "b"], ["zoo", "1", "2"], ["sun", "3", "4"], ["moon", "5", "6"]]
+    assert render.transposed(lines) == [
+        ["method", "zoo", "sun", "moon"],
+        ["a", "1", "3", "5"],
+        ["b", "2", "4", "6"],
+    ]
+
+
 def test_a_reason_that_several_rows_share_is_said_once_below_the_table():
     shown = table(method("a"), method("b"), method("c"), data=(Data("zoo", incomparable="drawn again"),))
     lines = render.rst_table(shown, [record("a"), record("b"), record("c")]).splitlines()

@@ -2,8 +2,9 @@
 
 In reStructuredText a table begins with ``.. arbora-results: PAPER/TABLE`` and ends with ``.. arbora-results-end``; in
 Markdown the same words stand in comments. ``PAPER/TABLE METRIC: method; method`` gives a line per data set and a column
-per method instead of all rows. ``python -m arbora.reproduce.pages ROOT`` (``make results``) writes the pages of a
-clone; ``--check`` says which differ from their results.
+per method instead of all rows, or the other way round where there are many methods.
+``python -m arbora.reproduce.pages ROOT`` (``make results``) writes the pages of a clone; ``--check`` says which differ
+from their results.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def block(what: str, found: Sequence[Record], *, markdown: bool = False) -> str:
     metric, _, listed = rest.partition(":")
     methods = [name.strip() for name in listed.split(";")]
     lines = render.pivot(table, found, metric.strip(), methods)
+    if len(methods) > 5 and len(lines) <= len(methods):
+        lines = render.transposed(lines)
     parts = [(render.markdown_rows if markdown else render.rst_rows)(lines)] if len(lines) > 1 else []
     left = render.left_out(table, found, methods)
     return "\n\n".join([*parts, f"Not run yet: {', '.join(left)}."] if left else parts)

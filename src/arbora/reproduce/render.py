@@ -200,6 +200,12 @@ def pivot(table: Table, found: Iterable[Record], metric_key: str, methods: Seque
     return lines
 
 
+def transposed(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    """A pivot with a line per method, for tables that would be wider than a page."""
+    (_, *sets), *of_methods = zip(*lines)
+    return [["method", *sets], *map(list, of_methods)]
+
+
 def left_out(table: Table, found: Iterable[Record], methods: Sequence[str]) -> list[str]:
     """Data sets on which none of these methods was run, although they could be."""
     rows = [row for row in rows_of(table, found) if row.method.name in methods]
