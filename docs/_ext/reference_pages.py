@@ -56,6 +56,25 @@ def titled(title, mark="="):
     return f"{title}\n{mark * len(title)}\n\n"
 
 
+# The top level by what one wants; names that no group has come last, so that none is forgotten.
+GROUPS = {
+    "Cluster": ("cluster", "TreeClustering", "ClusterReport", "OnlineTree", "refine", "predict"),
+    "The tree and the data": ("Tree", "read", "Dataset"),
+    "What a tree means": ("explain", "match"),
+    "Linkages and k-means": ("linkage", "bisecting_kmeans", "hierarchical_kmeans"),
+    "Learned trees": ("HypHC", "GHHC", "FPH", "L2H", "TURTLE", "TEMI"),
+}
+
+
+def _grouped(names):
+    """Tables of the top level, each below its heading."""
+    left, text = set(names), ""
+    for title, members in GROUPS.items():
+        text += titled(title, "-") + _table_of([f"arbora.{name}" for name in members]) + "\n"
+        left -= {f"arbora.{name}" for name in members}
+    return text + titled("More", "-") + _table_of([name for name in names if name in left])
+
+
 def package_page(package):
     """The page of one package: what it is, and a table of its names."""
     module = import_module(package)
@@ -68,6 +87,8 @@ def package_page(package):
         links = ", ".join(f":obj:`arbora.{name.rpartition('.')[2]}`" for name in above)
         text += f"At the top level, and described there: {links}.\n\n"
     own = [name for name in names if name not in above]
+    if package == "arbora":
+        return text + _grouped(own)
     return text + (_table_of(own) if own else "")
 
 
@@ -85,7 +106,7 @@ def command_page():
     root = typer.main.get_command(app)
     parts = [titled("arbora: every command and option")]
     parts.append("Written by the build from the help that ``arbora COMMAND --help`` prints.\n\n")
-    for name, command in root.commands.items():
+    for name, command in sorted(root.commands.items(), key=lambda item: _place_of(item[0])):
         parts.append(f".. _cli-{name}:\n\n" + titled(f"arbora {name}", "-"))
         parts.append(inspect.cleandoc(command.help or "").replace("\b", "") + "\n\n")
         usage = " ".join(
@@ -94,6 +115,14 @@ def command_page():
         parts.append(f".. code-block:: console\n\n   $ arbora {name} {usage} [OPTIONS]\n\n")
         parts.append(_option_table(command))
     return "".join(parts)
+
+
+# What most people need first; the rest in the order of the program.
+FIRST = ("fit", "cut", "show", "plot", "score", "predict", "refine", "taxonomy")
+
+
+def _place_of(command):
+    return FIRST.index(command) if command in FIRST else len(FIRST)
 
 
 def _usage(argument):

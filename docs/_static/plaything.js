@@ -150,7 +150,9 @@
         draw(svg, "path", { d: path, fill: "none", stroke: "currentColor", "stroke-width": 2, "stroke-linecap": "square" });
       }
       for (const place of places.filter((found) => found.below)) {
-        draw(svg, "text", { class: "share", x: place.x, y: place.y - 5, "text-anchor": "middle", "font-size": 12.5, "pointer-events": "none" }, measure.at(place.node));
+        // Beside the line that leads up from the join; the root has none.
+        const at = place.node === tree ? { x: place.x, "text-anchor": "middle" } : { x: place.x + 5, "text-anchor": "start" };
+        draw(svg, "text", { class: "share", y: place.y - 5, "font-size": 12.5, "pointer-events": "none", ...at }, measure.at(place.node));
       }
       for (const place of places.filter((found) => !found.below)) {
         const [circle, label] = dot(svg, place.node, place.x, place.y);

@@ -14,7 +14,7 @@ from arbora.tree import Tree
 
 
 class GHHCLoss(nn.Module):
-    """Cost of the internal nodes of a tree over embeddings in the ball: ranking (Eq. 15) and margin (Eq. 17).
+    """Cost of the internal nodes of a tree over embeddings in the ball: ranking (equation 15) and margin (17).
 
     The nodes are a parameter of the module; train them with `arbora.hyperbolic.optim` (they are points of the
     ball) beside the parameters of the model.

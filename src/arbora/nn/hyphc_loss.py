@@ -8,7 +8,7 @@ from arbora.hyperbolic.hyphc.loss import triple_losses
 
 
 class HypHCLoss(nn.Module):
-    """Continuous Dasgupta cost of leaf embeddings on a batch of triples (Eq. 9 of HypHC).
+    """Continuous Dasgupta cost of leaf embeddings on a batch of triples (equation 9 of HypHC).
 
     For each triple the three similarities are summed, less the one whose pair has the deepest hyperbolic
     ancestor, by a softmax with a temperature. Add it to the loss of any model; it works on any device.

@@ -112,7 +112,7 @@ def _draw_non_edges(csr: sp.csr_array, n_wanted: int, rng: np.random.Generator) 
 
 
 def tree_scores(tree: Tree, similarity: GraphLike, pairs: ArrayLike) -> Floats:
-    """Edge weight that a tree reconstructs (Eq. 25): ``w_i w_j p(z) / q(z)`` with z the pair's LCA.
+    """Edge weight that a tree reconstructs (equation 25): ``w_i w_j p(z) / q(z)`` with z the pair's LCA.
 
     p(z) is the share of edges that meet at z, q(z) that of pairs of leaves drawn by degree.
 
@@ -138,7 +138,7 @@ def tree_scores(tree: Tree, similarity: GraphLike, pairs: ArrayLike) -> Floats:
 
 
 def model_scores(model: FPH, similarity: GraphLike, pairs: ArrayLike) -> Floats:
-    """Eq. 25 averaged over the trees of a fitted `FPH`: ``w_i w_j sum_z p(z = i ^ j) p(z) / q(z)``.
+    """Equation 25 averaged over the trees of a fitted `FPH`: ``w_i w_j sum_z p(z = i ^ j) p(z) / q(z)``.
 
     Examples
     --------
