@@ -75,7 +75,8 @@ for where, found in {"on the cluster": tree, "in memory": in_memory}.items():
 # %%
 # What the branches are
 # ---------------------
-# Six branches of similar size, each against everything else: remote and high, on slopes that face west, low, ...
+# Six branches of similar size, each against everything else: far from roads, on slopes that face west, low, far from
+# the places where fires began, ...
 upper = tree.taxonomy([6], by="balance")
 for reason in ab.explain(
     upper, local, features, n_clusters=6, against="rest", n_features=2
@@ -88,7 +89,8 @@ for reason in ab.explain(
 # Classifiers, too
 # ----------------
 # Scores of every class, computed block by block: how near a row is to the mean of the class. ``L2H`` turns them into a
-# tree of the classes; every pass is a sum over blocks, and the merges are those of memory.
+# tree of the classes; every pass is a sum over blocks, and the merges are those of memory. In the forests it parts the
+# trees of the heights from those of the valleys.
 scaled = (X - X.mean(axis=0)) / (X.std(axis=0) + 1e-6)
 means = np.stack([scaled[kind == k].mean(axis=0).compute() for k in range(len(kinds))])
 logits = 2 * scaled @ means.T - (means**2).sum(axis=1)
