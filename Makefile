@@ -63,10 +63,10 @@ bench-check: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-# The same with scanpy and BERTopic, which two examples then show at work.
+# The same with scanpy and BERTopic, which two examples then show at work, and with a million points.
 docs-full: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement examples/requirements.txt
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	ARBORA_DOCS_FULL=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 # Builds the wheel and tries it in empty environments: the core alone, then with each extra.
 release-check: $(INSTALLED)

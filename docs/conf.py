@@ -84,6 +84,8 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "explorer_pages.tidy"),
     "reset_modules_order": "both",
     "download_all_examples": False,
+    # Pages of running times, which would fetch scripts from elsewhere.
+    "write_computation_times": False,
     "remove_config_comments": True,
     "doc_module": ("arbora",),
     "backreferences_dir": "api/backreferences",
