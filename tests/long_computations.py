@@ -150,6 +150,16 @@ WORK = {
     "FPH": on_graph(
         "ab.FPH(max_epochs=1 if x.n_points < 99 else 50, n_internal=49).fit(x)", 100_000, 600_000
     ),
+    **{
+        f"FPH from {start}": on_graph(
+            f"ab.FPH(max_epochs=1, n_internal=49, init={start!r}, random_state=0).fit(x)", *size
+        )
+        for start, size in (
+            ("louvain", (300_000, 2_000_000)),
+            ("ward", (30_000, 200_000)),
+            ("search", (60_000, 400_000)),
+        )
+    },
     "L2H": calls("X = points(4_000, 1_500)", "ab.L2H().fit(x)", "X[:50, :5]", "X"),
     "L2H, bootstraps": calls("X = points(5_000, 300)", "ab.L2H(n_bootstraps=200).fit(x)", "X[:50, :5]", "X"),
     "class_report": calls(
@@ -350,5 +360,8 @@ WORK = {
             ("rghc", on_graph, "x.n_points", {}, (3_000, 20_000)),
         )
     },
-    "baseline dcsbm": on_graph("ab.baselines.fit('dcsbm', x)", 20_000, 100_000),
+    "the start of a block model": on_graph(
+        "ab.tasks.block_model.fit_block_model(x, random_state=0)", 300_000, 2_000_000
+    ),
+    "baseline dcsbm": on_graph("ab.baselines.fit('dcsbm', x, random_state=0)", 20_000, 100_000),
 }

@@ -8,14 +8,9 @@ from hypothesis import strategies as st
 from trees import leaf_sets
 
 import arbora as ab
-from arbora.linkages import birch, levelwise, louvain
-from arbora.linkages.levelwise import (
-    _aggregated,
-    _scaled_radius,
-    _small_distance,
-    communities,
-    tree_of_levels,
-)
+from arbora.linkages import birch, louvain
+from arbora.linkages.levelwise import _scaled_radius, _small_distance, tree_of_levels
+from arbora.linkages.modularity import aggregated
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 
@@ -36,21 +31,6 @@ def test_a_tree_of_levels_has_the_groups_of_every_level(n, n_levels, seed):
         wanted |= {frozenset(np.flatnonzero(group == g).tolist()) for g in range(group.max() + 1)}
     found = {frozenset(below) for below in leaf_sets(tree)}
     assert found == {block for block in wanted if len(block) > 1} | {frozenset([i]) for i in range(n)}
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_communities_are_those_of_scikit_network_in_calls_of_any_length(seed, monkeypatch):
-    from sknetwork.clustering import Louvain
-
-    rng = np.random.default_rng(seed)
-    upper = np.triu(rng.random((80, 80)) < rng.choice([0.02, 0.05, 0.2]), 0)
-    weight = upper * (rng.random((80, 80)) if seed % 2 else rng.integers(1, 3, (80, 80)))
-    adjacency, resolution = sp.csr_array(weight + np.triu(weight, 1).T), float(rng.choice([0.5, 1.0, 2.0]))
-    model = Louvain(resolution=resolution, n_aggregations=1, return_probs=False)
-    expected = model.fit_predict(sp.csr_matrix(adjacency))
-    for length in (1, 50, 10**6):
-        monkeypatch.setattr(levelwise, "_ENTRIES_PER_CALL", length)
-        np.testing.assert_array_equal(communities(adjacency, resolution), expected)
 
 
 def test_names_go_to_the_leaves():
@@ -98,7 +78,7 @@ def test_radii_beyond_the_range_of_numbers_are_harmless():
 def test_aggregation_sums_the_weights_between_groups():
     W = np.random.default_rng(1).random((6, 6))
     label = np.array([0, 1, 0, 2, 1, 1])
-    found = _aggregated(sp.csr_matrix(W), label).toarray()
+    found = aggregated(sp.csr_matrix(W), label).toarray()
     for a, b in np.ndindex(3, 3):
         assert found[a, b] == pytest.approx(W[np.ix_(label == a, label == b)].sum())
 

@@ -127,9 +127,9 @@ def test_fph_is_trained_for_each_objective_from_one_start():
 
 
 def test_iterated_louvain_is_a_tree_of_its_communities():
-    tree = fph.iterated_louvain(fph.Problem(GRAPH, None, 5), 0, library="scikit-network")
+    tree = fph.iterated_louvain(fph.Problem(GRAPH, None, 5), 0)
     assert tree.n_leaves == 34 and tree.n_internal > 1
-    same = fph.iterated_louvain(fph.Problem(GRAPH, None, 5), 0, library="scikit-network")
+    same = fph.iterated_louvain(fph.Problem(GRAPH, None, 5), 0)
     assert np.array_equal(tree.parent, same.parent)
 
 

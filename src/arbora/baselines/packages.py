@@ -205,7 +205,7 @@ def umap_ward(
     Too few rows to reduce are clustered as they are:
 
     >>> from arbora.baselines.packages import umap_ward
-    >>> umap_ward([[0.0], [1.0], [9.0]]).to_newick(lengths=False)
+    >>> umap_ward([[0.0], [1.0], [9.0]], random_state=0).to_newick(lengths=False)
     '((0,1),2);'
     """
     rows = as_vectors(data, argument="data")

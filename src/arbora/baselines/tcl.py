@@ -65,7 +65,7 @@ class TCL(FlatModel):
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(90, n_features=5, centers=3, random_state=0)
     >>> model = TCL(3, max_steps=20, hidden=16, random_state=0).fit(X)
-    >>> ab.L2H().fit(model.decision_function(X)).tree_.n_leaves
+    >>> ab.L2H(random_state=0).fit(model.decision_function(X)).tree_.n_leaves
     3
     """
 

@@ -97,7 +97,7 @@ def similar(similarity: Any, points: ArrayLike, n_similar: int = 5) -> list[list
     --------
     >>> import arbora as ab
     >>> X = [[0.0, 1.0], [0.1, 1.0], [0.3, 1.0], [1.0, 0.0]]
-    >>> found = ab.insight.similar(ab.similarity.gaussian(X), [0], n_similar=2)
+    >>> found = ab.insight.similar(ab.similarity.gaussian(X, scale=1.0), [0], n_similar=2)
     >>> [one.point for one in found[0]]
     [1, 2]
     """

@@ -9,15 +9,14 @@ from arbora._base.jit import kernel
 
 @kernel(nogil=True)
 def join_best_communities(
-    first, last, label, indptr, indices, data, degree, loops, volume, beside, noted, resolution
+    first, last, label, indptr, indices, data, degree, loops, volume, beside, noted, resolution, risen
 ):
-    """Move the nodes first .. last-1, one after the other; returns by how much modularity rises.
+    """Move the nodes first .. last-1, one after the other; returns by how much modularity rises, added to `risen`.
 
     Weights are shares of the whole, in single precision as in scikit-network, so that the same ties are equal. `volume`
     is the sum of degrees of each community; `beside` (zeros) and `noted` (int64, two rows) are scratch: weight between
     the node and a community, which node noted a community last, and the communities it noted.
     """
-    risen = np.float32(0.0)
     for node in range(first, last):
         own, mine = label[node], degree[node]
         n_noted = 0

@@ -45,7 +45,7 @@ def bisecting_kmeans(
     Examples
     --------
     >>> import arbora as ab
-    >>> ab.bisecting_kmeans([[0.0], [1.0], [10.0], [12.0]]).to_newick(lengths=False)
+    >>> ab.bisecting_kmeans([[0.0], [1.0], [10.0], [12.0]], random_state=0).to_newick(lengths=False)
     '((0,1),(2,3));'
     """
     return hierarchical_kmeans(data, 2, min_size=min_size, n_init=n_init, random_state=random_state)

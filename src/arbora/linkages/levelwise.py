@@ -9,20 +9,15 @@ import scipy.sparse as sp
 
 from arbora._base.arrays import as_vectors, row_names
 from arbora._base.params import check_real, check_whole
-from arbora._base.pieces import pieces_of
 from arbora._base.random import with_words_for_seed
 from arbora._base.threads import in_background
 from arbora._base.types import Floats, Ints, RandomState
-from arbora.linkages._modularity_kernels import join_best_communities
+from arbora.linkages.modularity import aggregated, first_communities, nested_communities
 from arbora.similarity import Similarity
 from arbora.similarity.graph import graph
 from arbora.tree import Tree
 
 _MOST_LEVELS = 100
-# rise of modularity in a pass, below which Louvain's method goes on to the next level, as in scikit-network
-_LEAST_RISE = 1e-3
-# of a graph's matrix: what is read in about a tenth of a second, after which Ctrl-C is noticed
-_ENTRIES_PER_CALL = 1_000_000
 
 
 def birch(data: Any, *, threshold: float | None = None, branching_factor: int = 50) -> Tree:
@@ -141,50 +136,14 @@ def louvain(similarity: Any, *, resolution: float = 1.0, random_state: RandomSta
     for _ in range(_MOST_LEVELS):
         if adjacency.nnz == 0 or adjacency.shape[0] == 1:
             break
-        label = communities(adjacency, resolution)
+        label = first_communities(adjacency, resolution)
         if label.max() + 1 == adjacency.shape[0]:
             break
         levels.append(label)
-        adjacency = _aggregated(adjacency, label)
+        adjacency = aggregated(adjacency, label)
+        # the order of neighbors is that of their sums, and of rounding
+        adjacency.sort_indices()
     return tree_of_levels(levels, found.n_points, found.names)
-
-
-def communities(adjacency: sp.csr_array, resolution: float = 1.0) -> Ints:
-    """Communities that no move of a single node improves by much, the largest first.
-
-    Nodes are visited in their order, until a pass raises modularity by a thousandth at most: scikit-network's Louvain
-    before it aggregates. That computes for as long as it takes without letting Python notice Ctrl-C; this does not.
-    """
-    n = adjacency.shape[0]
-    degree = adjacency.sum(axis=1)
-    degree = (degree / degree.sum()).astype(np.float32)
-    data = (adjacency.data / adjacency.data.sum()).astype(np.float32)
-    loops = (adjacency.diagonal() / adjacency.data.sum()).astype(np.float32)
-    label, volume = np.arange(n), degree.copy()
-    scratch = np.zeros(n, dtype=np.float32), np.full((2, n), -1)
-    risen = np.inf
-    while risen > _LEAST_RISE:
-        risen = 0.0
-        for first, last in pieces_of(adjacency.indptr, _ENTRIES_PER_CALL):
-            risen += join_best_communities(
-                first,
-                last,
-                label,
-                adjacency.indptr,
-                adjacency.indices,
-                data,
-                degree,
-                loops,
-                volume,
-                *scratch,
-                np.float32(resolution),
-            )
-    _, label, counts = np.unique(label, return_inverse=True, return_counts=True)
-    by_size = np.argsort(-counts)
-    rank = np.empty_like(by_size)
-    rank[by_size] = np.arange(len(by_size))
-    ranked: Ints = rank[label]
-    return ranked
 
 
 def _adjacency(similarity: Similarity) -> sp.csr_array:
@@ -198,12 +157,77 @@ def _adjacency(similarity: Similarity) -> sp.csr_array:
     return sp.csr_array(adjacency / (largest or 1.0), dtype=float)
 
 
-def _aggregated(adjacency: sp.csr_array, label: Ints) -> sp.csr_array:
-    n = len(label)
-    member = sp.csr_array((np.ones(n), (np.arange(n), label)), shape=(n, label.max() + 1))
-    together = sp.csr_array(member.T @ adjacency @ member)
-    together.sort_indices()
-    return together
+def nested_louvain(adjacency: sp.csr_array, n_levels: int = 3) -> Tree:
+    """Louvain's communities, each divided again by the same method; parts are joined one by one, smallest first.
+
+    The binary tree that scikit-network's `LouvainIteration` gives.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from arbora.linkages.levelwise import nested_louvain
+    >>> tree = nested_louvain(sp.diags_array([np.ones(4), np.ones(4)], offsets=[-1, 1]).tocsr())
+    >>> tree.replace(height=None).to_newick()
+    '((0,(1,2)),(3,4));'
+    """
+    n = adjacency.shape[0]
+    if n == 1:
+        return Tree([-1], 1)
+    merges, depth = _merges_in_turn(nested_communities(adjacency, n_levels))
+    # deepest first: heights rise toward the root
+    order = np.lexsort((merges.max(axis=1), -depth))
+    number = np.arange(2 * n - 1)
+    number[n + order] = np.arange(n, 2 * n - 1)
+    height = 1.0 + depth.max() - depth[order]
+    return Tree.from_linkage(np.column_stack([number[merges[order]], height, np.zeros(n - 1)]))
+
+
+def _merges_in_turn(levels: list[Ints]) -> tuple[Ints, Ints]:
+    """(the two nodes of each merge, how many divisions lie above it), communities before what they are part of."""
+    n, lowest = len(levels[0]), len(levels)
+    order = np.lexsort((np.arange(n), *reversed(levels)))
+    # the first level at which a leaf is parted from the one before it
+    parted = np.full(n, lowest)
+    for level in reversed(range(lowest)):
+        label = levels[level][order]
+        parted[1:][label[1:] != label[:-1]] = level
+    n_above = _divisions_above(parted, lowest)
+    merges: list[tuple[int, int]] = []
+    depth: list[int] = []
+    # parts of the community in hand at every level, from the whole graph down
+    parts: list[list[int]] = [[] for _ in range(lowest + 1)]
+
+    def join(level: int, last_leaf: int) -> int:
+        top = parts[level].pop()
+        while parts[level]:
+            merges.append((top, parts[level].pop()))
+            depth.append(n_above[level][last_leaf])
+            top = n + len(merges) - 1
+        return top
+
+    for k, leaf in enumerate(order.tolist()):
+        if k:
+            for level in range(lowest, parted[k], -1):
+                parts[level - 1].append(join(level, k - 1))
+        parts[lowest].append(leaf)
+    for level in range(lowest, 0, -1):
+        parts[level - 1].append(join(level, n - 1))
+    join(0, n - 1)
+    return np.array(merges), np.array(depth)
+
+
+def _divisions_above(parted: Ints, lowest: int) -> list[list[int]]:
+    """For every level and leaf, how many of the communities above that level have more than one part."""
+    above = np.zeros(len(parted), dtype=np.int64)
+    found = [above.tolist()]
+    for level in range(lowest):
+        community = np.cumsum(parted < level)
+        is_new = parted <= level
+        is_new[0] = True
+        n_parts = np.bincount(community[is_new])
+        above = above + (n_parts[community] > 1)
+        found.append(above.tolist())
+    return found
 
 
 def tree_of_levels(levels: list[Ints], n_points: int, names: list[str] | None) -> Tree:

@@ -54,7 +54,7 @@ def from_estimator(model: Any, X: Any) -> NDArray[np.float64]:
     >>> logits = ab.logits.from_estimator(model, X)
     >>> bool((logits.argmax(axis=1) == model.labels_).all())
     True
-    >>> ab.L2H().fit(logits).tree_
+    >>> ab.L2H(random_state=0).fit(logits).tree_
     Tree(n_leaves=6, n_internal=5, binary)
     """
     if _is_module(model):

@@ -39,7 +39,7 @@ class ProbabilityWarning(UserWarning):
     >>> probabilities = np.random.default_rng(0).dirichlet(np.ones(4), 50)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", ab.logits.ProbabilityWarning)
-    ...     ab.L2H().fit(probabilities)
+    ...     ab.L2H(random_state=0).fit(probabilities)
     Traceback (most recent call last):
     arbora.logits._warnings.ProbabilityWarning: The rows of X sum to 1: ...
     """

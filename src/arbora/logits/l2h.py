@@ -118,7 +118,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
     --------
     >>> import numpy as np, arbora as ab
     >>> logits = np.array([[5, 3, 0, 0], [3, 4, 0, 0], [0, 0, 3, 2.5], [0, 1, 3, 4.0]])
-    >>> l2h = ab.L2H(class_names=["cat", "dog", "car", "bus"]).fit(logits)
+    >>> l2h = ab.L2H(class_names=["cat", "dog", "car", "bus"], random_state=0).fit(logits)
     >>> l2h.tree_.to_newick(lengths=False)
     '((cat,dog),(car,bus));'
     >>> l2h.predict([[1, 2, 0, 0]], n_clusters=2)
@@ -134,7 +134,7 @@ class L2H(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignor
 
     >>> import dask, dask.array as da
     >>> with dask.config.set(scheduler="threads"):
-    ...     spread = ab.L2H().fit(da.from_array(logits, chunks=(2, -1)))
+    ...     spread = ab.L2H(random_state=0).fit(da.from_array(logits, chunks=(2, -1)))
     ...     labels = spread.predict(da.from_array(logits, chunks=(2, -1))).compute()
     >>> bool((spread.tree_.parent == l2h.tree_.parent).all()), labels
     (True, array([0, 0, 1, 1]))

@@ -69,7 +69,7 @@ class TEMI(FlatModel):
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, n_features=5, centers=4, random_state=0)
     >>> model = ab.TEMI(4, random_state=0).fit(X)
-    >>> ab.L2H().fit(model.decision_function(X)).tree_.n_leaves
+    >>> ab.L2H(random_state=0).fit(model.decision_function(X)).tree_.n_leaves
     4
     """
 

@@ -67,7 +67,7 @@ class TURTLE(FlatModel):
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, n_features=5, centers=4, random_state=0)
     >>> model = ab.TURTLE(4, max_steps=200, random_state=0).fit(X)
-    >>> tree = ab.L2H().fit(model.decision_function(X)).tree_
+    >>> tree = ab.L2H(random_state=0).fit(model.decision_function(X)).tree_
     >>> tree.n_leaves
     4
     """

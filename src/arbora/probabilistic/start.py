@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from arbora._base.threads import in_background
 from arbora._base.types import Bools, Floats, Ints, Objective
 from arbora.linkages import graph_linkage
+from arbora.linkages.levelwise import nested_louvain
 from arbora.metrics import tree_sampling_divergence
 from arbora.probabilistic.sparse import Model, Parents, binary_model
 from arbora.scale import build_graph_on_dask
@@ -109,8 +110,11 @@ def start_tree(
         tree = graph_linkage(similarity, "average")
     elif start == "search":
         tree = _searched(similarity, objective, rng)
+    elif start == "ward":
+        tree = _ward(similarity, rng)
     else:
-        tree = (_ward if start == "ward" else _louvain)(similarity, rng)
+        # Louvain run again and again on its own communities
+        tree = nested_louvain(similarity.csr)
     return compressed_start(tree, similarity, n_internal, objective)
 
 
@@ -140,15 +144,6 @@ def _searched(similarity: GraphSimilarity, objective: Objective, rng: np.random.
 
     seed = int(rng.integers(2**31))
     return refine(graph_linkage(similarity, "average"), similarity, objective=objective, random_state=seed)
-
-
-def _louvain(similarity: GraphSimilarity, rng: np.random.Generator) -> Tree:
-    """Louvain run again and again on its own communities, read as a tree."""
-    from sknetwork.hierarchy import LouvainIteration
-
-    # scikit-network refuses sparse arrays
-    adjacency = sp.csr_matrix(similarity.csr)
-    return Tree.from_linkage(LouvainIteration(random_state=int(rng.integers(2**31))).fit_predict(adjacency))
 
 
 def _ward(similarity: GraphSimilarity, rng: np.random.Generator) -> Tree:

@@ -95,7 +95,7 @@ def refine_on_dask(
     >>> chain = ab.Tree.from_merges([(0, 2), (4, 1), (5, 3)])
     >>> with dask.config.set(scheduler="threads"):
     ...     graph = ab.similarity.graph(dd.from_pandas(edges, npartitions=2))
-    ...     refine_on_dask(chain, graph, Task(), Effort(), limits=Limits(part=3, smallest_piece=1)).cost_after
+    ...     refine_on_dask(chain, graph, Task(), Effort(), 0, limits=Limits(part=3, smallest_piece=1)).cost_after
     24.0
     """
     limits = limits or LIMITS

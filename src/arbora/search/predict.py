@@ -103,7 +103,7 @@ def predict(
     >>> import arbora as ab
     >>> X = [[0.0, 1.0], [0.1, 1.0], [1.0, 0.0], [1.0, 0.1]]
     >>> similarity = ab.similarity.cosine(X)
-    >>> tree = ab.cluster(similarity)
+    >>> tree = ab.cluster(similarity, random_state=0)
     >>> ab.search.predict(tree, similarity, [[0.05, 0.9], [2.0, 0.1]], n_clusters=2)
     array([0, 1])
     """
@@ -151,7 +151,8 @@ def place(
     >>> import arbora as ab
     >>> X = [[0.0, 1.0], [0.1, 1.0], [1.0, 0.0], [1.0, 0.1]]
     >>> similarity = ab.similarity.cosine(X)
-    >>> found = ab.search.place(ab.cluster(similarity), similarity, [[0.05, 0.9], [-1.0, -1.0]], n_clusters=2)
+    >>> tree = ab.cluster(similarity, random_state=0)
+    >>> found = ab.search.place(tree, similarity, [[0.05, 0.9], [-1.0, -1.0]], n_clusters=2)
     >>> found.label, found.outlier_score
     (array([0, 0]), array([0., 1.]))
     """

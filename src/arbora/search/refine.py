@@ -117,7 +117,7 @@ def refine(
     >>> import arbora as ab
     >>> path = ab.similarity.graph(([0, 1, 2], [1, 2, 3], [5.0, 1.0, 5.0]))
     >>> chain = ab.Tree.from_merges([(0, 2), (4, 1), (5, 3)])
-    >>> better = ab.refine(chain, path)
+    >>> better = ab.refine(chain, path, random_state=0)
     >>> better.to_newick(lengths=False), ab.metrics.dasgupta_cost(better, path)
     ('((0,1),(2,3));', 24.0)
     """

@@ -40,17 +40,23 @@ def gain_of_move(r, own, other, to_block, edges, degree, node_degree):
     return total - 2.0 * pair_term(edges[own, other], degree[own], degree[other])
 
 
-@kernel()
-def sweep(ptr, col, val, order, blocks, n_blocks):
-    """Move each node to the neighboring block that raises the log-likelihood most; returns how many moved."""
+@kernel(nogil=True)
+def edges_between(ptr, col, val, blocks, n_blocks):
+    """(edges between every two blocks, sum of each row)."""
     edges = np.zeros((n_blocks, n_blocks))
     for i in range(blocks.shape[0]):
         for e in range(ptr[i], ptr[i + 1]):
             edges[blocks[i], blocks[col[e]]] += val[e]
-    degree = edges.sum(axis=1)
+    return edges, edges.sum(axis=1)
+
+
+@kernel(nogil=True)
+def move_to_best(ptr, col, val, nodes, blocks, edges, degree):
+    """Move each node to the neighboring block that raises the log-likelihood most; returns how many moved."""
+    n_blocks = degree.shape[0]
     to_block = np.zeros(n_blocks)
     moved = 0
-    for i in order:
+    for i in nodes:
         to_block[:] = 0.0
         node_degree = 0.0
         for e in range(ptr[i], ptr[i + 1]):

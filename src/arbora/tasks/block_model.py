@@ -10,10 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arbora._base.memory import refuse_if_too_large
+from arbora._base.pieces import pieces_of
 from arbora._base.random import numpy_generator
 from arbora._base.types import Floats, Ints, RandomState
+from arbora.linkages.modularity import merged_communities
 from arbora.similarity.graph import GraphSimilarity
-from arbora.tasks._block_kernels import sweep
+from arbora.tasks._block_kernels import edges_between, move_to_best
+
+# of each community, at random
+_PARTS = (1, 2, 3, 4, 6, 8)
+# pairs of blocks whose likelihood is computed in about a tenth of a second, after which Ctrl-C is noticed
+_STEPS_PER_CALL = 1_000_000
 
 
 def fit_block_model(
@@ -33,21 +40,19 @@ def fit_block_model(
     >>> len(set(blocks[:8])), len(set(blocks[8:])), bool(blocks[0] == blocks[8])
     (1, 1, False)
     """
-    from scipy.sparse import csr_matrix
-    from sknetwork.clustering import Louvain
-
     rng = numpy_generator(random_state)
     csr = similarity.csr
     if csr.nnz == 0:
         return np.zeros(csr.shape[0], dtype=np.int64)
-    start = Louvain(random_state=int(rng.integers(2**31))).fit_predict(csr_matrix(csr)).astype(np.int64)
+    start = merged_communities(csr)
+    _refuse_too_many(min(max(_PARTS) * (int(start.max()) + 1), len(start)))
     best, best_score = start, -np.inf
-    for n_parts in (1, 2, 3, 4, 6, 8):
+    for n_parts in _PARTS:
         blocks = start * n_parts + rng.integers(0, n_parts, len(start))
         blocks = np.unique(blocks, return_inverse=True)[1]
         for _ in range(n_sweeps):
             order = rng.permutation(len(blocks))
-            moved = sweep(csr.indptr, csr.indices, csr.data, order, blocks, blocks.max() + 1)
+            moved = sweep(similarity, order, blocks)
             if moved < 0.005 * len(blocks):
                 break
         blocks = np.unique(blocks, return_inverse=True)[1]
@@ -55,6 +60,17 @@ def fit_block_model(
         if score > best_score:
             best, best_score = blocks, score
     return np.asarray(best, dtype=np.int64)
+
+
+def sweep(similarity: GraphSimilarity, order: Ints, blocks: Ints) -> int:
+    """Move each node, in this order, to the block that raises the log-likelihood most; returns how many moved."""
+    csr, k = similarity.csr, int(blocks.max()) + 1
+    graph = csr.indptr, csr.indices, csr.data
+    edges, degree = edges_between(*graph, blocks, k)
+    # of each block beside a node, the edges to all blocks are read
+    work = k * np.minimum(np.diff(csr.indptr)[order], k) + k
+    pieces = pieces_of(np.append(0, np.cumsum(work)), _STEPS_PER_CALL)
+    return sum(move_to_best(*graph, order[first:last], blocks, edges, degree) for first, last in pieces)
 
 
 def block_model_scores(blocks: Ints, similarity: GraphSimilarity, pairs: ArrayLike) -> Floats:
@@ -76,9 +92,15 @@ def block_model_scores(blocks: Ints, similarity: GraphSimilarity, pairs: ArrayLi
     return np.asarray(degree[i] * degree[j] * affinity[blocks[i], blocks[j]], dtype=np.float64)
 
 
+def _refuse_too_many(n_blocks: int) -> None:
+    refuse_if_too_large(
+        32 * n_blocks**2, f"Edges between {n_blocks:,} blocks", "Use one component of the graph."
+    )
+
+
 def _block_sums(similarity: GraphSimilarity, blocks: Ints) -> tuple[Floats, Floats]:
     k = int(blocks.max()) + 1
-    refuse_if_too_large(32 * k * k, f"Edges between {k:,} blocks", "Use one component of the graph.")
+    _refuse_too_many(k)
     coo = similarity.csr.tocoo()
     sums = np.bincount(blocks[coo.row] * k + blocks[coo.col], coo.data, minlength=k * k)
     edges = np.asarray(sums, dtype=np.float64).reshape(k, k)
@@ -94,5 +116,4 @@ def _log_likelihood(similarity: GraphSimilarity, blocks: Ints) -> float:
 
 def _penalty(similarity: GraphSimilarity, blocks: Ints) -> float:
     k = int(blocks.max()) + 1
-    refuse_if_too_large(32 * k * k, f"Edges between {k:,} blocks", "Use one component of the graph.")
     return float(0.25 * k * (k + 1) * np.log(similarity.n_edges) + len(blocks) * np.log(k))

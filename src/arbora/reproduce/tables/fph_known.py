@@ -59,7 +59,7 @@ TABLE_10 = Table(
         baseline("deepwalk-ufit", "UFit", printed="UFit", of=_graph, slower=0.5),
         baseline("ufit", "UFit on the edges", of=_graph, is_random=False,
                  note="All edges of these graphs are equally long, so that nothing but their order decides."),
-        Method("Louvain", iterated_louvain, printed="Louvain", parameters={"library": "scikit-network"}),
+        Method("Louvain", iterated_louvain, printed="Louvain"),
         Method("FPH", _fph_known, "as published", "FPH", {"objective": "tsd", "max_epochs": 40}, {"max_epochs": 10},
                note="40 epochs: chosen on fifteen other graphs of 100 nodes, fph/10-epochs."),
         Method("FPH, Dasgupta", _fph_known, "as published", "FPH", {"objective": "dasgupta", "max_epochs": 40},
