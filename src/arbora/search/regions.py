@@ -18,12 +18,15 @@ from arbora._base.types import Floats, Ints
 from arbora.search import _region_kernels as kernels
 from arbora.search._place_kernels import NODE, Edges, Heap
 from arbora.search._region_kernels import Flags, Reach
+from arbora.search._settled_kernels import find_settled
 from arbora.search.moves import short_chunks
 from arbora.search.run import Run
 from arbora.similarity.graph import cross_in_leaf_order
 from arbora.similarity.renumbering import renumbered
 from arbora.tree import Tree
 
+# mean depth from which on it pays to look for subtrees that cannot gain before any is tried
+_DEEP = 100
 # climbs are identified by 32-bit numbers
 _LAST_CLOCK = 2**31 - 1
 
@@ -81,6 +84,9 @@ class RegionSearch:
         self.flags = Flags(*(np.full(tree.n_nodes, is_set) for is_set in (True, False, False)))
         self._tops: dict[tuple[int, int], Ints] = {}
         self._clock = 0
+        self._smallest = float(np.min(leaf_size))
+        # many subtrees within each other, as around a hub
+        self._is_deep = tree.depths[:n].mean() > _DEEP
 
     def try_only(self, nodes: Ints) -> None:
         """Try only these nodes of the tree as it was given and their parents at first, then what is near moves."""
@@ -134,6 +140,8 @@ class RegionSearch:
         n_nodes, n_moves = len(self.nodes), 0
         for sweep in range(max_sweeps):
             self._set_rise()
+            if self._is_deep:
+                self._pass_over_settled()
             if self._clock + n_nodes > _LAST_CLOCK:
                 self.nodes["mark"], self._clock = 0, 0
             for region in regions:
@@ -187,11 +195,45 @@ class RegionSearch:
             )
         return n_moves
 
+    def _root(self) -> int:
+        top = self._tops.get((0, self._given.n_leaves))
+        return int(self._number[self._given.root] if top is None else top[1])
+
+    def _pass_over_settled(self) -> None:
+        """Leave out subtrees that are at their best place, as far as a bound shows it."""
+        n, n_nodes = self._given.n_leaves, len(self.nodes)
+        degree = np.add.reduceat(np.append(self._edges.data, 0.0), self._edges.indptr[:-1], dtype=np.float64)
+        degree[np.diff(self._edges.indptr) == 0] = 0.0
+        by_degree = np.argsort(-degree, kind="stable")
+        leaving, rank = np.zeros(n_nodes), np.zeros(n_nodes, dtype=np.int64)
+        leaving[:n], rank[by_degree] = degree, np.arange(n)
+        ranked = degree[by_degree]
+        before, ranked_before = (
+            np.append(0.0, np.cumsum(some)) for some in (ranked, ranked * np.arange(1, n + 1))
+        )
+        order, paid, settled = (
+            np.empty(n_nodes, dtype=np.int32),
+            np.empty(n_nodes),
+            np.zeros(n_nodes, dtype=np.bool_),
+        )
+        find_settled(
+            self.nodes,
+            self._root(),
+            leaving,
+            rank,
+            before,
+            ranked_before,
+            self._smallest,
+            order,
+            paid,
+            settled,
+        )
+        self.flags.dirty[settled] = False
+        self.flags.pending[settled] = False
+
     def _set_rise(self) -> None:
         n_nodes = len(self.nodes)
-        root = self._number[self._given.root]
-        top = self._tops.get((0, self._given.n_leaves))
-        root = root if top is None else top[1]
+        root = self._root()
         corner, stack = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
         kernels.set_rise(self.nodes, root, np.empty(n_nodes), corner, stack)
 

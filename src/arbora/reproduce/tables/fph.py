@@ -98,7 +98,7 @@ ALL_PAIRS = {"dblp": "a spanning tree of all pairs of 317,080 vectors takes 800 
 _QUICK = {"max_epochs": 20}
 BASELINES = (
     baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph, slower=0.2),
-    Method("Louvain", iterated_louvain, printed="Louvain", slower=0.1,
+    Method("Louvain", iterated_louvain, printed="Louvain", is_random=False, slower=0.1,
            note="Applied repeatedly to its own communities."),
     baseline("deepwalk-ufit", "UFit", printed="UFit", of=_graph, slower=0.5, skips=ALL_PAIRS),
     baseline("deepwalk-hyphc", "HypHC", printed="HypHC", of=_graph, skips=TOO_LARGE),
