@@ -4,6 +4,11 @@ Nothing is downloaded. A set is read from ARBORA_DATA/further/NAME.npz (arrays X
 ships: R's packages below ARBORA_R_LIBRARY (by default where Debian puts r-cran-mlbench, -kernlab, -mclust, -mass,
 -rrcov, -ade4 and -modeldata; needs the package rdata), aeon and river. Generated sets need none of these. Sets of more
 than 3,000 rows are sampled. They were split by the alphabet, every other name, before any of them was measured.
+
+The wider sets were added later, for the rule of `arbora.similarity.structure`, and split the same way before any was
+measured. They are read from ARBORA_DATA/further/NAME.npz only, prepared like the others, columns that are numbers:
+expression arrays, faces, speech and text of jundongl/scikit-feature, UCI's of deric/clustering-benchmark, mixtures and
+planes of gagolews/clustering-data-v1, more of R's packages and aeon. w_cells_* and w_topics_* are generated.
 """
 
 from __future__ import annotations
@@ -65,8 +70,36 @@ DOCUMENTS = {
     "sim_topics_svd2": (2, 600, 15, 4000, 400, 0.3, 100),
     "sim_topics_tfidf": (3, 800, 8, 2000, 100, 0.1, 0),
 }
-NAMES = sorted([*TABLES, *LISTS, *SERIES, *COUNTS, *DOCUMENTS, "phishing"])
-HALVES = {"further-choose": " ".join(NAMES[::2]), "further-check": " ".join(NAMES[1::2])}
+WIDER_COUNTS = {
+    "w_cells_a": ((11, 600, 6, 1500, 40, 1.4, 2000, 2.0), ("log", "scaled")),
+    "w_cells_b": ((12, 1500, 12, 400, 30, 1.5, 800, 1.0), ("log",)),
+    "w_cells_c": ((13, 900, 9, 1000, 80, 0.8, 3000, 1.0), ("log", "scaled")),
+    "w_cells_d": ((14, 2000, 10, 600, 50, 1.2, 1500, 1.0), ("log", "scaled", 40)),
+    "w_cells_e": ((15, 400, 5, 2000, 50, 1.3, 4000, 2.0), ("log",)),
+    "w_cells_f": ((16, 1200, 15, 900, 60, 1.3, 2500, 1.0), ("log", "scaled")),
+}
+WIDER_DOCUMENTS = {
+    "w_topics_a": (11, 700, 8, 3000, 300, 0.2, 0),
+    "w_topics_b": (12, 1000, 20, 4000, 200, 0.1, 50),
+    "w_topics_c": (13, 400, 6, 2500, 80, 0.2, 100),
+    "w_topics_d": (14, 1500, 12, 3000, 120, 0.15, 30),
+}
+WIDER_STORED = (
+    "a3 aggregation allaml arcene arrhythmia balance_scale basehock cells coil20 colon compound d31 "
+    "dermatology diabetes ecoli engytime fish fuzzyx g2mg_16_40 g2mg_64_60 german glioma h2mg_32_30 h2mg_8_40 "
+    "haberman heart_statlog isolet japanesevowels leaf_id_flavia leukemia lung_small lymphoma madelon mk3 nci9 "
+    "orl orlraws10p pcmac pd_speech penguins pixraw10p prostate_ge relathe s3 salmon soybean tae tetra tox_171 "
+    "twosplashes unbalance votes warpar10p warppie10p wisc x2 yale z2"
+)
+FIRST = sorted([*TABLES, *LISTS, *SERIES, *COUNTS, *DOCUMENTS, "phishing"])
+WIDER = sorted([*(f"w_{name}" for name in WIDER_STORED.split()), *WIDER_COUNTS, *WIDER_DOCUMENTS])
+NAMES = [*FIRST, *WIDER]
+HALVES = {
+    "further-choose": " ".join(FIRST[::2]),
+    "further-check": " ".join(FIRST[1::2]),
+    "wider-choose": " ".join(WIDER[::2]),
+    "wider-check": " ".join(WIDER[1::2]),
+}
 
 
 def load(name, data):
@@ -79,10 +112,12 @@ def load(name, data):
 
 
 def _read(name):
-    if name in COUNTS:
-        return cells(*COUNTS[name])
-    if name in DOCUMENTS:
-        return documents(*DOCUMENTS[name])
+    if name in COUNTS or name in WIDER_COUNTS:
+        return cells(*(COUNTS | WIDER_COUNTS)[name])
+    if name in DOCUMENTS or name in WIDER_DOCUMENTS:
+        return documents(*(DOCUMENTS | WIDER_DOCUMENTS)[name])
+    if name in WIDER:
+        raise FileNotFoundError(2, "not found", f"further/{name}.npz")
     if name in SERIES:
         return _series(SERIES[name])
     if name == "phishing":

@@ -30,7 +30,7 @@ OPTIONS = {
     "data": tuple(DATA),
     "metric": ("auto", "cosine", "euclidean", "precomputed"),
     "similarity": ("auto", "knn", "cosine"),
-    "scale": ("auto", "standard", "robust", "rank", "none"),
+    "scale": ("auto", "standard", "robust", "rank", "components", "none"),
     "n_neighbors": (3, 10),
     "n_perturbations": (None, 0, 2),
     "directed": (None, "mean"),

@@ -31,12 +31,45 @@ def test_constant_columns_and_single_rows_stay_finite(kind):
         scaling = fit_scaling(kind, rows)
         scaled = rows if scaling is None else scaling.apply(rows)
         assert np.isfinite(scaled).all()
-        assert scaled.shape == rows.shape
+        # of three columns, two components at most stand out
+        assert scaled.shape == rows.shape or kind == "components"
+        assert len(scaled) == len(rows)
 
 
-def test_precision_is_kept():
+@pytest.mark.parametrize("kind", ["standard", "components"])
+def test_precision_is_kept(kind):
     X = load_iris().data.astype(np.float32)
-    assert fit_scaling("standard", X).apply(X).dtype == np.float32
+    assert fit_scaling(kind, X).apply(X).dtype == np.float32
+
+
+def noisy_groups(n_rows, n_columns, n_groups=4, apart=3.0):
+    """Groups that differ in three hidden directions, under noise in all columns."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_groups, size=n_rows)
+    hidden = apart * rng.normal(size=(n_groups, 3))[y] + rng.normal(size=(n_rows, 3))
+    return 5 + hidden @ rng.normal(size=(3, n_columns)) + rng.normal(size=(n_rows, n_columns)) * 3, y
+
+
+@pytest.mark.parametrize("shape", [(400, 60), (60, 400)])
+def test_components_are_those_of_scikit_learn_that_stand_out_of_noise(shape):
+    X, _ = noisy_groups(*shape)
+    found = fit_scaling("components", X).apply(X)
+    assert found.shape[1] == 3
+    expected = PCA(3).fit_transform(X)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-8 * np.abs(expected).max())
+
+
+def test_noise_has_no_components_and_two_are_left():
+    X = np.random.default_rng(0).normal(size=(300, 50))
+    assert fit_scaling("components", X).apply(X).shape == (300, 2)
+
+
+def test_new_rows_are_projected_on_the_components_of_the_fitted_ones():
+    X, _ = noisy_groups(300, 40)
+    scaling = fit_scaling("components", X[:200])
+    np.testing.assert_allclose(scaling.apply(X)[200:], scaling.apply(X[200:]))
+    again = type(scaling).from_arrays("components", scaling.arrays())
+    assert np.array_equal(again.apply(X), scaling.apply(X))
 
 
 def test_effective_columns_counts_those_that_carry_the_variance():
@@ -94,6 +127,46 @@ def test_few_columns_around_the_origin_are_compared_by_distance():
     assert choose(rows)[:2] == ("euclidean", "none")
     assert choose(rows + 5)[:2] == ("cosine", "none")
     assert choose(np.random.default_rng(0).normal(size=(200, 40)))[:2] == ("cosine", "none")
+
+
+def test_groups_that_differ_in_length_are_not_compared_by_their_direction():
+    # two normal clouds on one ray from the origin: their directions are the same
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    X = rng.normal(size=(600, 16)) + np.where(y, 12.0, 9.0)[:, None]
+    choice = choose(X)
+    assert choice.metric == "euclidean" and "blurred by the cosine" in choice.reason
+    assert choose(X[:, :8] - 2.2 * (y[:, None] == 1)).reason.startswith("most structure")
+    by_choice = ab.metrics.dendrogram_purity(ab.cluster(X, random_state=0), y)
+    by_cosine = ab.metrics.dendrogram_purity(ab.cluster(X, "cosine", random_state=0), y)
+    assert by_choice > 0.95 > 0.6 > by_cosine
+
+
+def test_groups_that_differ_in_direction_are_not_compared_by_their_length():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=400)
+    X = (rng.random((4, 12))[y] + 0.1 * rng.random((400, 12))) * rng.lognormal(sigma=0.3, size=(400, 1))
+    assert choose(X)[:2] == ("cosine", "none")
+
+
+def test_groups_under_noise_of_many_columns_are_found_along_components():
+    rng = np.random.default_rng(0)
+    y = rng.integers(6, size=300)
+    hidden = rng.normal(size=(6, 5))[y] + 0.1 * rng.normal(size=(300, 5))
+    X = hidden @ rng.normal(size=(5, 400)) + 8 * rng.normal(size=(300, 400))
+    model = ab.TreeClustering(6, random_state=0).fit(X)
+    assert (model.metric_, model.scale_) == ("euclidean", "components")
+    by_cosine = ab.metrics.dendrogram_purity(ab.cluster(X, "cosine", random_state=0), y)
+    assert ab.metrics.dendrogram_purity(model.tree_, y) > by_cosine + 0.05
+    assert (model.predict(X) == model.labels_).mean() > 0.95
+
+
+def test_few_rows_or_columns_are_not_tried_in_several_ways():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 16)) + rng.choice([9.0, 12.0], size=(600, 1))
+    assert choose(X[:40])[:2] == choose(X[:, :4])[:2] == ("cosine", "none")
+    # the same few rows again and again are as few
+    assert choose(np.repeat(X[:40], 20, axis=0))[:2] == ("cosine", "none")
 
 
 def test_few_columns_sparse_rows_and_constant_columns_have_a_choice():

@@ -91,7 +91,7 @@ Scale = Annotated[
     typer.Option(
         "--scale",
         help="auto (whatever suits the columns), standard (mean and deviation), robust (median and quartiles), "
-        "rank or none.",
+        "rank, components (principal components that stand out of noise) or none.",
         rich_help_panel=READING,
     ),
 ]

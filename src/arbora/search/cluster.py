@@ -90,9 +90,11 @@ def cluster(
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
         compares all pairs of up to two points per neighbor, and refuses what may not be vectors:
         rows of probabilities, which `arbora.L2H` is for, and square matrices.
-    scale : {"auto", "standard", "robust", "rank", "none"}
+    scale : {"auto", "standard", "robust", "rank", "components", "none"}
         What is done with the columns of vectors first. "auto", together with ``metric="auto"``, standardizes a table
-        of unlike units and takes the ranks of heavy-tailed columns; with your own choice of metric nothing is done.
+        of unlike units, takes the ranks of heavy-tailed columns, and else what finds clearly more structure than the
+        columns as they are; with your own choice of metric nothing is done. "components" leaves the principal
+        components that stand out of noise.
     n_neighbors : int
         Neighbors of each point in the graph.
     directed : {"sum", "max", "mean"}, optional

@@ -61,7 +61,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         For vectors: "auto" and "knn" build a graph of nearest neighbors, "cosine" compares all pairs. "auto"
         compares all pairs of up to two points per neighbor, and refuses what may not be vectors:
         rows of probabilities, which `arbora.L2H` is for, and square matrices.
-    scale : {"auto", "standard", "robust", "rank", "none"}
+    scale : {"auto", "standard", "robust", "rank", "components", "none"}
         What is done with the columns of vectors first, those of new points included; as in `arbora.cluster`.
     n_neighbors : int
         Neighbors of each point in the graph.

@@ -2,7 +2,9 @@
 
 Vectors of one unit (embeddings, pixels, spectra, principal components) are compared as they are. A table whose
 columns have unlike units is dominated by the one with the largest numbers; it is standardized. Columns with heavy
-tails (incomes, concentrations, counts over orders of magnitude) are replaced by their ranks.
+tails (incomes, concentrations, counts over orders of magnitude) are replaced by their ranks. Where none of this can be
+seen, a few hundred rows are compared in several ways, and the one that finds clearly more structure than the cosine is
+taken (`arbora.similarity.structure`).
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora._base.params import check_choice
+from arbora._base.threads import limited_libraries
 from arbora._base.types import AnyFloats, Floats
 from arbora._base.units import in_safe_units
+from arbora.similarity._components import find_axes
+from arbora.similarity._ways import most_structured
 
-Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "none"]
+Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "components", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 # Vectors with no more columns than this are compared by distance: their direction says little.
 _FEW_COLUMNS = 3
@@ -46,24 +51,27 @@ class Choice(NamedTuple):
     """What is done with vectors, and why."""
 
     metric: Literal["cosine", "euclidean"]
-    scale: Literal["standard", "robust", "rank", "none"]
+    scale: Literal["standard", "robust", "rank", "components", "none"]
     reason: str
 
 
 class Scaling(NamedTuple):
     """A scaling of columns that can be applied to new rows.
 
-    `center` and `spread` are per column; `quantiles` (float64[n_quantiles, d]) exists for ranks only. Columns that
-    do not vary become 0.
+    `center` and `spread` are per column; `quantiles` (float64[n_quantiles, d]) exists for ranks only, `axes`
+    (float64[d, r]) for components only, of which there are r. Columns that do not vary become 0.
     """
 
     kind: str
     center: Floats
     spread: Floats
     quantiles: Floats | None = None
+    axes: Floats | None = None
 
     def apply(self, rows: AnyFloats, *, overwrite: bool = False) -> AnyFloats:
-        """Scaled rows, in their original precision; in place where they may be overwritten."""
+        """Scaled rows, in their original precision; in place where they may be overwritten and keep their columns."""
+        if self.axes is not None:
+            return self._along_axes(rows, self.axes)
         scaled = rows if overwrite else np.empty(rows.shape, rows.dtype)
         # piece by piece: no copy of all rows in double precision
         step = max(1, _VALUES_AT_ONCE // max(1, rows.shape[1]))
@@ -75,15 +83,24 @@ class Scaling(NamedTuple):
                 scaled[first : first + step] = _ranks(np.asarray(some, dtype=np.float64), self.quantiles)
         return scaled
 
+    def _along_axes(self, rows: AnyFloats, axes: Floats) -> AnyFloats:
+        scaled = np.empty((len(rows), axes.shape[1]), rows.dtype)
+        step = max(1, _VALUES_AT_ONCE // max(1, rows.shape[1]))
+        # one thread: the order of a sum must not depend on the machine
+        with limited_libraries(1, "blas"):
+            for first in range(0, len(rows), step):
+                scaled[first : first + step] = (rows[first : first + step] - self.center) @ axes
+        return scaled
+
     def arrays(self) -> dict[str, Floats]:
         """What a file keeps."""
-        kept = {"center": self.center, "spread": self.spread}
-        return kept if self.quantiles is None else kept | {"quantiles": self.quantiles}
+        parts = {"center": self.center, "spread": self.spread, "quantiles": self.quantiles, "axes": self.axes}
+        return {name: part for name, part in parts.items() if part is not None}
 
     @classmethod
     def from_arrays(cls, kind: str, arrays: Mapping[str, Any]) -> Scaling:
         """From what `arrays` gave."""
-        return cls(kind, arrays["center"], arrays["spread"], arrays.get("quantiles"))
+        return cls(kind, arrays["center"], arrays["spread"], arrays.get("quantiles"), arrays.get("axes"))
 
 
 def choose(rows: Any) -> Choice:
@@ -119,7 +136,8 @@ def choose(rows: Any) -> Choice:
             return Choice("euclidean", "standard", "unlike units: one column carries the variance")
     if rows.shape[1] <= _MOST_AROUND_ORIGIN and _is_around_origin(varying):
         return Choice("euclidean", "none", "few columns around the origin, whose direction says little")
-    return Choice("cosine", "none", "columns of one unit")
+    found = most_structured(rows)
+    return Choice("cosine", "none", "columns of one unit") if found is None else Choice(*found)
 
 
 def _choose_for_few_columns(rows: AnyFloats) -> Choice:
@@ -140,6 +158,9 @@ def fit_scaling(kind: str, rows: AnyFloats) -> Scaling | None:
     check_choice(kind, "scale", SCALES[1:])
     if kind == "none":
         return None
+    if kind == "components":
+        center, axes = find_axes(rows)
+        return Scaling(kind, center, np.ones(len(center)), axes=axes)
     blocks = [
         _fitted_columns(kind, np.asarray(rows[:, some], np.float64)) for some in column_blocks(rows.shape)
     ]
@@ -152,7 +173,9 @@ def fit_scaling(kind: str, rows: AnyFloats) -> Scaling | None:
 def _fitted_columns(kind: str, values: Floats) -> tuple[Floats, Floats, Floats]:
     """Center, spread and, for ranks, quantiles of some columns."""
     n_quantiles = min(_N_QUANTILES, len(values)) if kind == "rank" else 0
-    quantiles = np.nanquantile(values, np.linspace(0, 1, n_quantiles), axis=0)
+    # of many columns several times quicker than nanquantile, and the same
+    quantile = np.nanquantile if np.isnan(values).any() else np.quantile
+    quantiles = quantile(values, np.linspace(0, 1, n_quantiles), axis=0)
     if kind == "standard":
         safe, unit = in_safe_units(values)
         return np.nanmean(safe, axis=0) * unit, np.nanstd(safe, axis=0) * unit, quantiles
