@@ -128,7 +128,8 @@ def density_clusters(X):
     """Clusters of fast_hdbscan; what it calls noise is one more cluster, as scores need one for each point."""
     from fast_hdbscan import HDBSCAN
 
-    return HDBSCAN(min_cluster_size=10).fit_predict(X)
+    # its index takes rows that lie one after the other only
+    return HDBSCAN(min_cluster_size=10).fit_predict(np.ascontiguousarray(X))
 
 
 def spectral_clusters(affinity, k):
