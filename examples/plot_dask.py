@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from tempfile import mkdtemp
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import arbora as ab
@@ -84,6 +85,14 @@ for reason in ab.explain(
     inside = Counter(kinds[k] for k in kind[upper.leaves(reason.node)])
     print(reason)
     print("  there:", ", ".join(name for name, _ in inside.most_common(3)), "\n")
+
+tree.plot(
+    "circular",
+    max_leaves=400,
+    classes={"kind": [kinds[k] for k in kind]},
+    legend=len(kinds) < 12,
+)
+plt.show()
 
 # %%
 # Classifiers, too

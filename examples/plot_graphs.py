@@ -18,6 +18,8 @@ import scipy.sparse as sp
 
 import arbora as ab
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # Thirty-four people
 # ------------------

@@ -12,6 +12,8 @@ from sklearn.datasets import load_digits
 
 import arbora as ab
 
+# sphinx_gallery_thumbnail_number = 2
+
 try:
     import torch
 except ImportError as missing:
