@@ -24,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "changelog_page",
     "explorer_pages",
+    "links_checked",
     "mathml",
     "measured",
     "reference_pages",

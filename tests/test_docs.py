@@ -149,12 +149,17 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     assert failed == 0
 
 
-def reference_pages():
-    """The module that writes the reference: it is not installed, so it is loaded from its file."""
-    spec = importlib.util.spec_from_file_location("reference_pages", DOCS / "_ext" / "reference_pages.py")
+def extension(name):
+    """A module of the build: it is not installed, so it is loaded from its file."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def reference_pages():
+    """The module that writes the reference."""
+    return extension("reference_pages")
 
 
 def test_the_reference_has_every_public_name():
@@ -233,6 +238,25 @@ def test_links_to_other_pages_lead_somewhere(page):
         else:
             found = (DOCS / there).with_suffix(".rst").exists()
         assert found, f"{page.name} links to {target}, which is not there"
+
+
+def test_the_build_finds_links_that_lead_nowhere(tmp_path):
+    pytest.importorskip("sphinx")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "there.html").write_text('<p id="here">', encoding="utf-8")
+    good = ["sub/there.html", "sub/there.html#here", "#top", "https://example.org/gone", "sub/there.html?x=1"]
+    bad = ["gone.html", "sub/there.html#gone", "#gone", "sub/gone.png"]
+    links = "".join(f'<a href="{link}"></a>' for link in good + bad)
+    (tmp_path / "page.html").write_text(f'<p id="top">{links}', encoding="utf-8")
+    found = extension("links_checked").broken_links(tmp_path)
+    assert sorted((str(page), link) for page, link in found) == sorted(("page.html", link) for link in bad)
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=short)
+def test_links_of_the_files_at_the_top_lead_somewhere(page):
+    text = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert target.startswith("https://") or (ROOT / target).exists(), f"{page.name} links to {target}"
 
 
 def test_pictures_and_pages_that_the_guide_shows_are_made_or_there():
