@@ -43,9 +43,8 @@ TABLE = covering_table(OPTIONS)
 def must_work(case):
     """Whether the combination makes sense beyond doubt."""
     if case["data"] == "distances":
-        return (
-            case["metric"] == "precomputed" and case["directed"] is None and case["scale"] in ("auto", "none")
-        )
+        is_compared = case["metric"] == "precomputed" and case["similarity"] != "cosine"
+        return is_compared and case["directed"] is None and case["scale"] in ("auto", "none")
     if case["metric"] == "precomputed":
         return False
     if case["data"] in VECTORS:

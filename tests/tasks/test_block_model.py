@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 import arbora as ab
 from arbora.probabilistic import hierarchical_block_model
 from arbora.tasks import _block_kernels as kernels
-from arbora.tasks.block_model import _block_sums, _log_likelihood, block_model_scores, fit_block_model, sweep
+from arbora.tasks.block_model import _block_sums, _log_likelihood, _sweep, block_model_scores, fit_block_model
 
 
 def log_likelihood_by_definition(W, blocks):
@@ -58,7 +58,7 @@ def test_a_sweep_never_lowers_the_likelihood_and_counts_its_moves(n, seed):
     similarity, W, blocks = world(n, seed)
     before = blocks.copy()
     order = np.random.default_rng(seed).permutation(n)
-    moved = sweep(similarity, order, blocks)
+    moved = _sweep(similarity, order, blocks)
     assert moved == (blocks != before).sum()
     assert log_likelihood_by_definition(W, blocks) >= log_likelihood_by_definition(W, before) - 1e-9
     if moved == 0:

@@ -11,8 +11,7 @@ from scipy.sparse.csgraph import connected_components
 import arbora as ab
 from arbora.probabilistic import large_hsbm, small_hsbm
 from arbora.tasks import link_prediction as links
-from arbora.tasks._block_kernels import sweep
-from arbora.tasks.block_model import _log_likelihood, block_model_scores, fit_block_model
+from arbora.tasks.block_model import _log_likelihood, _sweep, block_model_scores, fit_block_model
 from arbora.tasks.link_prediction import cosine_scores, inner_product_scores, predict_links, split_links
 
 GRAPH = ab.similarity.graph(small_hsbm(0).adjacency)
@@ -84,7 +83,7 @@ def test_block_model_finds_planted_blocks_and_its_moves_raise_the_likelihood():
     rng = np.random.default_rng(0)
     blocks = rng.integers(0, 8, 1000)
     before = _log_likelihood(graph, blocks)
-    sweep(graph.csr.indptr, graph.csr.indices, graph.csr.data, rng.permutation(1000), blocks, 8)
+    _sweep(graph, rng.permutation(1000), blocks)
     assert _log_likelihood(graph, blocks) > before
     found = fit_block_model(graph, 0)
     from sklearn.metrics import adjusted_rand_score

@@ -52,7 +52,7 @@ def fit_block_model(
         blocks = np.unique(blocks, return_inverse=True)[1]
         for _ in range(n_sweeps):
             order = rng.permutation(len(blocks))
-            moved = sweep(similarity, order, blocks)
+            moved = _sweep(similarity, order, blocks)
             if moved < 0.005 * len(blocks):
                 break
         blocks = np.unique(blocks, return_inverse=True)[1]
@@ -62,7 +62,7 @@ def fit_block_model(
     return np.asarray(best, dtype=np.int64)
 
 
-def sweep(similarity: GraphSimilarity, order: Ints, blocks: Ints) -> int:
+def _sweep(similarity: GraphSimilarity, order: Ints, blocks: Ints) -> int:
     """Move each node, in this order, to the block that raises the log-likelihood most; returns how many moved."""
     csr, k = similarity.csr, int(blocks.max()) + 1
     graph = csr.indptr, csr.indices, csr.data
