@@ -102,17 +102,18 @@ def test_background_work_is_left_at_once_by_ctrl_c():
 
     def work():
         began.set()
-        time.sleep(5)
+        time.sleep(120)
 
     def press():
-        began.wait(5)
+        began.wait(60)
         _thread.interrupt_main()
 
     threading.Thread(target=press, daemon=True).start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         in_background(work)
-    assert time.perf_counter() - start < 2
+    # a small part of the work, and much more than a busy machine delays
+    assert time.perf_counter() - start < 60
 
 
 def test_in_a_thread_the_work_is_simply_done():

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 
-def arbora(*arguments, cwd=None, stdin=None, env=None, timeout=120):
+def arbora(*arguments, cwd=None, stdin=None, env=None, timeout=900):
     """The finished process of ``arbora <arguments>``; stdin is bytes."""
     return subprocess.run(
         [sys.executable, "-m", "arbora", *map(str, arguments)],

@@ -2,6 +2,7 @@
 
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,12 +24,14 @@ def test_a_stage_of_known_length_moves_with_the_clock_and_slows_down_when_it_is_
     shown = []
     monkeypatch.setattr(console, "_bar", lambda *report: shown.append(report))
     with console.stage("linkage", expected=0.5):
-        time.sleep(1.5)
+        end = time.monotonic() + 120
+        while not any(done > 0.9 for _, done, _ in shown) and time.monotonic() < end:
+            time.sleep(0.05)
     shares = [done for _, done, _ in shown]
     assert shares == sorted(shares)
     assert shares[0] == 0 and shares[-1] == 1
     assert 0.9 < shares[-2] < 1
-    assert console.seconds["linkage"] >= 1.5
+    assert console.seconds["linkage"] >= 0.5
 
 
 def test_a_reported_stage_is_timed_and_shown(console, capsys):
@@ -69,14 +72,15 @@ def test_json_has_neither_nan_nor_numpy():
     }
 
 
-def test_the_time_of_a_long_linkage_is_estimated_by_a_sample():
+def test_the_time_of_a_long_linkage_is_estimated_by_a_sample(monkeypatch):
+    # CPU seconds: a busy machine changes the clock
+    monkeypatch.setattr("arbora.cli.methods.time", SimpleNamespace(perf_counter=time.process_time))
     X = np.random.default_rng(0).normal(size=(16_000, 3))
     options = {"method": "single"}
     expected = _expected_seconds(ab.linkage, X, options)
-    began = time.perf_counter()
+    began = time.process_time()
     ab.linkage(X, **options)
-    # a busy machine may slow down either
-    assert 0.05 < expected / (time.perf_counter() - began) < 20
+    assert 0.05 < expected / (time.process_time() - began) < 20
     assert _expected_seconds(ab.linkage, X[:1000], options) is None
     assert _expected_seconds(ab.bisecting_kmeans, X, {}) is None
 

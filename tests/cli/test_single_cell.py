@@ -74,7 +74,7 @@ assert sorted(text.get_text() for text in rows) == sorted(order)
 assert [text.get_text() for text in rows] in (order, order[::-1])
 scanpy.pl.heatmap(cells, genes, "type", dendrogram=True, show=False)
 """
-    drawn = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    drawn = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=900)
     assert drawn.returncode == 0, drawn.stderr
     assert "not found" not in drawn.stderr  # what scanpy says when it computes a dendrogram itself
 

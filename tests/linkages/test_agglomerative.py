@@ -217,10 +217,10 @@ def test_ctrl_c_is_answered_at_once(monkeypatch):
 
     def slow(*arguments, **options):
         began.set()
-        time.sleep(5)
+        time.sleep(120)
 
     def press():
-        began.wait(5)
+        began.wait(60)
         _thread.interrupt_main()
 
     monkeypatch.setattr(fastcluster, "linkage", slow)
@@ -228,7 +228,8 @@ def test_ctrl_c_is_answered_at_once(monkeypatch):
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         ab.linkage(np.random.default_rng(0).normal(size=(20, 2)))
-    assert time.perf_counter() - start < 2
+    # a small part of the work, and much more than a busy machine delays
+    assert time.perf_counter() - start < 60
 
 
 def test_the_callers_distances_and_vectors_stay_as_they_are():

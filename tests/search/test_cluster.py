@@ -139,13 +139,13 @@ def test_predict_puts_new_points_where_their_like_are(kind):
 
 def test_a_new_point_like_nothing_belongs_nowhere():
     graph = ab.similarity.graph(([0, 2], [1, 3]))
-    assert predict(ab.cluster(graph), graph, np.zeros((1, 4)), n_clusters=2).tolist() == [-1]
+    assert predict(ab.cluster(graph, random_state=0), graph, np.zeros((1, 4)), n_clusters=2).tolist() == [-1]
 
 
 def test_predict_refuses_rows_of_another_length():
     graph = ab.similarity.graph(([0, 2], [1, 3]))
     with pytest.raises(ValueError, match="similarities to the 4 points"):
-        predict(ab.cluster(graph), graph, np.zeros((1, 3)))
+        predict(ab.cluster(graph, random_state=0), graph, np.zeros((1, 3)))
 
 
 def test_components_of_the_neighbor_graph_are_joined_by_their_distances():

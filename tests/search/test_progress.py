@@ -156,17 +156,18 @@ def test_ctrl_c_is_noticed_within_a_second_and_the_handler_is_restored():
     X = np.random.default_rng(0).normal(size=(4000, 8))
     graph = ab.similarity.knn(X, 15)
     start = random_tree(4000, np.random.default_rng(0))
-    ab.refine(random_tree(300, np.random.default_rng(1)), GRAPH)
+    ab.refine(random_tree(300, np.random.default_rng(1)), GRAPH, random_state=0)
     pressed = []
 
     def press(stage, done, total):
         if done > 0 and not pressed:
-            pressed.append(time.monotonic())
+            # CPU seconds: a busy machine changes the clock
+            pressed.append(time.process_time())
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(Interrupted) as stop:
         ab.refine(start, graph, n_perturbations=10_000, progress=press)
-    assert time.monotonic() - pressed[0] < 3
+    assert time.process_time() - pressed[0] < 3
     assert ab.metrics.dasgupta_cost(stop.value.tree, graph) <= ab.metrics.dasgupta_cost(start, graph)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

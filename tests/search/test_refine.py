@@ -1,5 +1,6 @@
 import itertools
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -188,23 +189,30 @@ def test_small_and_degenerate_inputs():
     assert ab.refine(random_tree(9, np.random.default_rng(0)), same, n_perturbations=2).is_binary
 
 
-def test_a_time_budget_is_spent_on_perturbations_and_then_ends_the_search():
+@pytest.fixture
+def in_cpu_seconds(monkeypatch):
+    """Budgets of time count what this process computes: a busy machine changes the clock."""
+    clock = SimpleNamespace(monotonic=time.process_time, perf_counter=time.process_time)
+    monkeypatch.setattr("arbora._base.progress.time", clock)
+
+
+def test_a_time_budget_is_spent_on_perturbations_and_then_ends_the_search(in_cpu_seconds):
     rng = np.random.default_rng(8)
     tree, graph = random_tree(50, rng), random_similarity("graph", 50, rng)
-    ab.refine(tree, graph, n_perturbations=1)
-    began = time.monotonic()
+    ab.refine(tree, graph, n_perturbations=1, random_state=0)
+    began = time.process_time()
     found = ab.refine(tree, graph, max_seconds=0.3, random_state=0)
-    assert 0.3 <= time.monotonic() - began < 5
+    assert 0.3 <= time.process_time() - began < 5
     plain = ab.refine(tree, graph, random_state=0)
     assert ab.metrics.dasgupta_cost(found, graph) <= ab.metrics.dasgupta_cost(plain, graph)
 
 
-def test_parts_share_the_time_by_their_sizes():
+def test_parts_share_the_time_by_their_sizes(in_cpu_seconds):
     rng = np.random.default_rng(8)
     tree, graph = random_tree(60, rng), random_similarity("graph", 60, rng)
-    began = time.monotonic()
+    began = time.process_time()
     found = ab.refine(tree, graph, max_seconds=0.5, keep_top=6, random_state=0)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     alone = ab.refine(tree, graph, n_perturbations=2, keep_top=6, random_state=0)
     cost = ab.metrics.dasgupta_cost
     assert cost(found, graph) <= cost(alone, graph) * (1 + 1e-3)

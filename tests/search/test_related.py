@@ -71,7 +71,7 @@ def test_a_search_by_levels_with_one_sweep_leaves_none():
     )
     assert unrelated_joins(unrepaired, graph).sum() > 0
     task = Task("dasgupta", None, 1, None, 0, Links(), Kept())
-    found = improved(start, graph, task, Effort(), levels=SMALL_LEVELS).tree
+    found = improved(start, graph, task, Effort(), 0, levels=SMALL_LEVELS).tree
     assert not unrelated_joins(found, graph).any()
     assert engine.costs(found).sum() <= engine.costs(unrepaired).sum()
 

@@ -65,8 +65,9 @@ def test_work_that_has_not_begun_is_left_out_after_ctrl_c(n_threads):
         done.append(item)
 
     with pytest.raises(KeyboardInterrupt):
-        in_threads(work, range(10_000), n_threads, interrupt)
-    assert len(done) < 1_000
+        in_threads(work, range(100_000), n_threads, interrupt)
+    # what was under way when it came, however late on a busy machine
+    assert len(done) < 50_000
 
 
 @pytest.mark.parametrize("n_values", [1, 300_000])

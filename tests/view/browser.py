@@ -44,13 +44,13 @@ def chromium(downloads=None, width=1280, height=800):
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         driver = webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
         try:
-            driver.set_script_timeout(60)
+            driver.set_script_timeout(300)
             yield driver
         finally:
             driver.quit()
 
 
-def wait_for(driver, condition, timeout=30.0):
+def wait_for(driver, condition, timeout=120.0):
     """The first true value of a script's expression."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:

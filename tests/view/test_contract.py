@@ -27,7 +27,7 @@ def test_the_page_answers_as_python_does_in_node(tmp_path, name):
     fixture = write(tmp_path / "contract.json")
     environment = {**os.environ, "ARBORA_CONTRACT": str(fixture)}
     command = [NODE, "--experimental-default-type=module", str(TESTS / f"{name}.test.js")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     failed = [line for line in done.stdout.splitlines() if line.lstrip().startswith(("not ok", "error:"))]
     assert done.returncode == 0, "\n".join(failed[:10]) or done.stderr[-2000:]
     assert "# pass 0" not in done.stdout

