@@ -1,5 +1,6 @@
 """Interpreted and compiled forms of a pass agree; compiling is noticed, and counted."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -126,6 +127,25 @@ def total_of(values):
     for value in values:
         total += value
     return total
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_not_collected_while_a_kernel_compiles_and_afterwards_as_before(collects):
+    watch, ours = (
+        jit.CompilerWatch(),
+        SimpleNamespace(data={"dispatcher": pass_kernels.count_leaves.compiled}),
+    )
+    before = gc.isenabled()
+    try:
+        gc.enable() if collects else gc.disable()
+        watch.on_start(ours)
+        watch.on_start(ours)
+        watch.on_end(ours)
+        assert not gc.isenabled()
+        watch.on_end(ours)
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable() if before else gc.disable()
 
 
 @pytest.mark.parametrize("watched", [True, False])

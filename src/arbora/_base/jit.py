@@ -7,6 +7,7 @@ what it needs. While a kernel compiles, a terminal says so; `watch` knows how ma
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import stat
 import sys
@@ -143,13 +144,18 @@ def compiling_all() -> Iterator[None]:
 
 
 class CompilerWatch(event.Listener):
-    """Counts arbora's kernels and the seconds they take to compile, and shows this on a terminal meanwhile."""
+    """Counts arbora's kernels and the seconds they take to compile, and shows this on a terminal meanwhile.
+
+    Python's search for unreachable objects rests while a kernel compiles: the compiler makes millions of objects,
+    hardly any of them unreachable, and looking through them again and again took a tenth of the time.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.n_kernels = 0
         self._n_open = 0
         self._began = 0.0
+        self._collected_before = False
 
     def on_start(self, event: Any) -> None:
         """Note that a kernel starts to compile; those that it calls compile inside."""
@@ -157,6 +163,8 @@ class CompilerWatch(event.Listener):
             return
         if self._n_open == 0:
             self._began = time.perf_counter()
+            self._collected_before = gc.isenabled()
+            gc.disable()
         self._n_open += 1
         self._show()
 
@@ -167,6 +175,8 @@ class CompilerWatch(event.Listener):
         self._n_open -= 1
         self._show()
         if self._n_open == 0:
+            if self._collected_before:
+                gc.enable()
             self.seconds += time.perf_counter() - self._began
             self.n_kernels += 1
             self._write("\r\x1b[K")
