@@ -129,13 +129,32 @@ def test_few_columns_around_the_origin_are_compared_by_distance():
     assert choose(np.random.default_rng(0).normal(size=(200, 40)))[:2] == ("cosine", "none")
 
 
+def test_rows_of_one_length_are_compared_by_their_direction_even_in_half_precision():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 40)) + 3 * rng.normal(size=(8, 40))[rng.integers(8, size=400)]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    for given in (rows, rows.astype(np.float16), 7e180 * rows):
+        choice = choose(given)
+        assert choice[:2] == ("cosine", "none") and "one length" in choice.reason
+    assert "one length" not in choose(rows * rng.uniform(0.5, 2, size=(400, 1))).reason
+
+
+def test_the_way_by_which_groups_leak_least_is_taken_where_the_cosine_blurs_them():
+    rng = np.random.default_rng(1)
+    # scores from 1 to 10 that rise together: what tells the two groups apart is how high they are
+    level = np.repeat([1.5, 6.0], 200)
+    rows = np.clip(np.round(level[:, None] + rng.gamma(1.0, 1.5, size=(400, 9))), 1, 10)
+    choice = choose(rows)
+    assert choice.metric == "euclidean" and "clearest groups" in choice.reason
+
+
 def test_groups_that_differ_in_length_are_not_compared_by_their_direction():
     # two normal clouds on one ray from the origin: their directions are the same
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
     X = rng.normal(size=(600, 16)) + np.where(y, 12.0, 9.0)[:, None]
     choice = choose(X)
-    assert choice.metric == "euclidean" and "blurred by the cosine" in choice.reason
+    assert choice.metric == "euclidean" and "clearest groups" in choice.reason
     assert choose(X[:, :8] - 2.2 * (y[:, None] == 1)).reason.startswith("most structure")
     by_choice = ab.metrics.dendrogram_purity(ab.cluster(X, random_state=0), y)
     by_cosine = ab.metrics.dendrogram_purity(ab.cluster(X, "cosine", random_state=0), y)

@@ -3,8 +3,8 @@
 Vectors of one unit (embeddings, pixels, spectra, principal components) are compared as they are. A table whose
 columns have unlike units is dominated by the one with the largest numbers; it is standardized. Columns with heavy
 tails (incomes, concentrations, counts over orders of magnitude) are replaced by their ranks. Where none of this can be
-seen, a few hundred rows are compared in several ways, and the one that finds clearly more structure than the cosine is
-taken (`arbora.similarity.structure`).
+seen, a few hundred rows are compared in several ways, and one that finds clearly more structure than the cosine, or
+clearly better separated groups, is taken (`arbora.similarity.structure`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from arbora._base.threads import limited_libraries
 from arbora._base.types import AnyFloats, Floats
 from arbora._base.units import in_safe_units
 from arbora.similarity._components import find_axes
-from arbora.similarity._ways import most_structured
+from arbora.similarity._ways import SettledScale, most_structured
 
 Scale: TypeAlias = Literal["auto", "standard", "robust", "rank", "components", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
@@ -33,6 +33,8 @@ _UNLIKE_TIMES = 1000.0
 # Vectors around the origin have a direction only by where the mean happens to lie. In up to this many columns distances
 # then say more: trees of generated mixtures of 4 to 12 columns were 0 to 0.1 purer by them, of 20 and more not.
 _MOST_AROUND_ORIGIN, _AROUND_ORIGIN = 12, 0.3
+# Rows have one length where their lengths differ by no more than this share: embeddings rounded to half precision do.
+_SAME_LENGTH = 1e-3
 # A table with more columns than this is taken for embeddings, pixels or counts of one unit.
 _MOST_TABLE_COLUMNS = 200
 # Columns of unlike units: those that carry the variance are less than this share of all columns.
@@ -51,7 +53,7 @@ class Choice(NamedTuple):
     """What is done with vectors, and why."""
 
     metric: Literal["cosine", "euclidean"]
-    scale: Literal["standard", "robust", "rank", "components", "none"]
+    scale: SettledScale
     reason: str
 
 
@@ -136,8 +138,16 @@ def choose(rows: Any) -> Choice:
             return Choice("euclidean", "standard", "unlike units: one column carries the variance")
     if rows.shape[1] <= _MOST_AROUND_ORIGIN and _is_around_origin(varying):
         return Choice("euclidean", "none", "few columns around the origin, whose direction says little")
+    if _have_one_length(probe):
+        return Choice("cosine", "none", "rows of one length, which have nothing but their direction")
     found = most_structured(rows)
     return Choice("cosine", "none", "columns of one unit") if found is None else Choice(*found)
+
+
+def _have_one_length(values: Floats) -> bool:
+    """Whether rows were brought to one length, as embeddings often are."""
+    lengths = np.linalg.norm(values, axis=1)
+    return bool(np.ptp(lengths) <= _SAME_LENGTH * lengths.max())
 
 
 def _choose_for_few_columns(rows: AnyFloats) -> Choice:
