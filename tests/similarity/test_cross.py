@@ -69,6 +69,16 @@ def test_cross_in_leaf_order_is_that_of_the_graph(tree, seed):
     np.testing.assert_allclose(in_order, cross_by_definition(tree, W), rtol=1e-12)
 
 
+@given(trees(unary=0.2), st.integers(0, 10**6), st.booleans())
+def test_cross_of_a_large_graph_equals_its_definition_with_and_without_self_loops(tree, seed, has_loops):
+    W = symmetric(tree.n_leaves, np.random.default_rng(seed))
+    np.fill_diagonal(W, 2.0 if has_loops else 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["arbora.similarity.graph"], "_SHARED_FROM_ENTRIES", 0)
+        found = ab.similarity.graph(sp.csr_array(W)).cross(tree)
+    np.testing.assert_allclose(found, cross_by_definition(tree, W), rtol=1e-12)
+
+
 def test_cross_adds_up_to_the_total_on_a_deep_chain():
     tree = chain(20_000)
     similarity = ab.similarity.cosine(np.random.default_rng(0).normal(size=(20_000, 4)))

@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arbora.similarity._few_rows import hash_few, scales_of_few
 from arbora.similarity._knn_kernels import hash_rows, smooth_local_scales
-from arbora.similarity._weights import WEIGHTS, Weighting, join_directions, rows_of_neighbors
+from arbora.similarity._weights import (
+    WEIGHTS,
+    Weighting,
+    _joined_in_threads,
+    join_directions,
+    rows_of_neighbors,
+)
 
 DISTANCE = np.sort(np.random.default_rng(0).random((30, 5)) + 0.1, axis=1)
 POINTS = np.random.default_rng(1).integers(0, 30, size=(4, 5))
@@ -42,6 +50,21 @@ def test_directions_are_joined_as_the_chance_that_either_holds():
     expected = [[0, 0.75, 0], [0.75, 0, 1], [0, 1, 0]]
     np.testing.assert_allclose(join_directions(directed, "fuzzy").toarray(), expected)
     np.testing.assert_allclose(join_directions(directed, "heat").toarray()[0], [0, 0.5, 0])
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["fuzzy", "heat"]), st.integers(1, 3))
+def test_directions_joined_in_threads_are_those_that_scipy_joins_to_the_last_bit(seed, kind, n_threads):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    directed = sp.random_array((n, n), density=rng.random(), format="csr", rng=rng, dtype=np.float32)
+    directed.data = np.maximum(directed.data, np.float32(1e-12))
+    directed.sort_indices()
+    found = _joined_in_threads(directed, kind == "fuzzy", n_threads)
+    expected = join_directions(directed, kind)
+    assert found.has_canonical_format and found.dtype == np.float32
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.data, expected.data)
 
 
 def test_rows_of_neighbors_hold_each_weight_at_its_point():

@@ -179,8 +179,8 @@ def improve_top(
     levels: Levels = LEVELS,
 ) -> Tree:
     """Search the tree above its subtrees of at most `piece` leaves, each moved as one heavy point."""
-    nodes = tree.cut_nodes(max_size=piece)
-    heavy = engine.contract(*_labels_of_pieces(tree, piece))
+    nodes, labels = _pieces_of(tree, piece)
+    heavy = engine.contract(labels, len(nodes))
     max_size = levels.moved_at_once * piece * float(engine.leaf_size.mean())
     moves = Moves(
         max_size=max_size, max_visits=levels.max_visits, max_sweeps=levels.top_sweeps, certain=False
@@ -246,19 +246,18 @@ class ByRegions:
 
     def improve_pieces(self, tree: Tree, run: Run, pieces: list[int]) -> Tree:
         """Move subtrees made of pieces, large ones first; each level leaves small ones to the next."""
-        labels, n_pieces = _labels_of_pieces(tree, pieces[-1])
+        nodes, labels = _pieces_of(tree, pieces[-1])
         # pieces of every level consist of the smallest ones: only those are summed over all points
-        smallest = self.engine.contract(labels, n_pieces)
-        member = np.empty(n_pieces, dtype=np.int64)
+        smallest = self.engine.contract(labels, len(nodes))
+        member = np.empty(len(nodes), dtype=np.int64)
         member[labels] = np.arange(tree.n_leaves)
         for number, (piece, finer) in enumerate(zip(pieces, [*pieces[1:], 1])):
             if run.is_over:
                 break
-            nodes = tree.cut_nodes(max_size=piece)
-            labels, n_pieces = _labels_of_pieces(tree, piece)
-            heavy = smallest.contract(labels[member], n_pieces)
+            nodes, labels = _pieces_of(tree, piece)
+            heavy = smallest.contract(labels[member], len(nodes))
             phases = self.levels.phases(
-                n_pieces,
+                len(nodes),
                 self.levels.block // self.levels.growth,
                 self.levels.top_sweeps,
                 self.levels.top_sweeps,
@@ -280,9 +279,9 @@ class ByRegions:
         return search.tree()
 
 
-def _labels_of_pieces(tree: Tree, piece: int) -> tuple[Ints, int]:
-    """Which of the largest subtrees with at most this many leaves each leaf is in, and how many there are."""
+def _pieces_of(tree: Tree, piece: int) -> tuple[Ints, Ints]:
+    """The largest subtrees with at most this many leaves, and which of them each leaf is in."""
     nodes = tree.cut_nodes(max_size=piece)
     labels = np.empty(tree.n_leaves, dtype=np.int64)
     labels[tree.leaf_order] = labels_by_position(tree, nodes)
-    return labels, len(nodes)
+    return nodes, labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
@@ -62,13 +63,31 @@ def nearest_centers(X: Singles, centers: Singles, n_threads: int) -> Ints:
     # a power of two, so that blocks of 1,024 rows are always cut alike
     n_rows = min(ROWS_AT_ONCE, max(64, 1 << (_PRODUCTS_AT_ONCE // len(centers)).bit_length() - 1))
 
+    rooms = Rooms(n_rows * len(centers), X.dtype)
+
     def assign(first: int) -> None:
-        values = X[first : first + n_rows] @ doubled
+        rows = X[first : first + n_rows]
+        values = np.matmul(rows, doubled, out=rooms.room(len(rows), len(centers)))
         values += squares
         cell[first : first + n_rows] = values.argmin(axis=1)
 
     in_threads(assign, range(0, len(X), n_rows), n_threads)
     return cell
+
+
+class Rooms:
+    """Memory for one matrix at a time in each thread, used again and again: new memory has to be cleared first."""
+
+    def __init__(self, size: int, dtype: Any) -> None:
+        self._size, self._dtype = size, dtype
+        self._own = threading.local()
+
+    def room(self, n_rows: int, n_columns: int) -> Any:
+        """A matrix of this shape, whose values are whatever was there."""
+        flat = getattr(self._own, "flat", None)
+        if flat is None or len(flat) < n_rows * n_columns:
+            flat = self._own.flat = np.empty(max(self._size, n_rows * n_columns), dtype=self._dtype)
+        return flat[: n_rows * n_columns].reshape(n_rows, n_columns)
 
 
 def nearby_order(centers: Singles) -> Ints:

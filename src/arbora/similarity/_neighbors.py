@@ -16,6 +16,7 @@ from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._cells import (
     ROWS_AT_ONCE,
     Report,
+    Rooms,
     Singles,
     in_threads,
     kmeans_centers,
@@ -48,6 +49,8 @@ _FARTHEST_EXPONENT = 60
 
 # (points int64[n, k], distances float64[n, k]), nearest first; the unit of distances is the index's own
 Neighbors: TypeAlias = tuple[Ints, Floats]
+# a cell, and which of the queries are compared with its rows
+Group: TypeAlias = tuple[int, Ints]
 
 
 class Index(Protocol):
@@ -180,12 +183,13 @@ class NeighborIndex:
         if n_neighbors == 0:
             return np.empty((int(is_wanted.sum()), 0), dtype=np.int64), np.empty((int(is_wanted.sum()), 0))
         wanted, cell = np.flatnonzero(is_wanted), self._cell_of_rows()
-        nearby = self._nearby_cells()
+        nearby, rooms = self._nearby_cells(), self._rooms()
         n_searched, recall = self._cells_enough(nearby, cell, wanted, n_neighbors, n_threads)
 
         def search(first: int) -> None:
             own = wanted[first : first + self._rows_together]
-            who[own] = self._search_nearby(self.rows[own], own, cell[own], nearby, n_searched, n_neighbors)
+            groups = self._groups_nearby(self.rows[own], cell[own], nearby, n_searched)
+            who[own] = self._search(self.rows[own], own, groups, n_neighbors, rooms)
 
         in_threads(search, range(0, len(wanted), self._rows_together), n_threads, report)
         if not self.is_exact:
@@ -213,13 +217,14 @@ class NeighborIndex:
         if self.centers is not None:
             cell = nearest_centers(new, self.centers, n_threads)
         # those of a cell together
-        order, nearby = np.argsort(cell, kind="stable"), self._nearby_cells()
+        order, nearby, rooms = np.argsort(cell, kind="stable"), self._nearby_cells(), self._rooms()
         n_searched = len(nearby[0]) if self.is_exact else min(MOST_CELLS, len(nearby[0]))
 
         def search(first: int) -> None:
             rows = order[first : first + self._rows_together]
             nobody = np.full(len(rows), -1)
-            who[rows] = self._search_nearby(new[rows], nobody, cell[rows], nearby, n_searched, n_neighbors)
+            groups = self._groups_nearby(new[rows], cell[rows], nearby, n_searched)
+            who[rows] = self._search(new[rows], nobody, groups, n_neighbors, rooms)
 
         in_threads(search, range(0, len(new), self._rows_together), n_threads)
         self._complete(who, new, np.full(len(new), -1), np.arange(len(new)))
@@ -264,11 +269,14 @@ class NeighborIndex:
             return len(nearby), 1.0
         rows = wanted[np.unique(np.linspace(0, len(wanted) - 1, _SAMPLED_ROWS).astype(np.int64))]
         found = np.empty((len(rows), n_neighbors), dtype=np.int32)
-        every = np.arange(len(self.offsets) - 1)
+        rooms = self._rooms()
 
         def search(first: int) -> None:
-            some = slice(first, first + _SAMPLED_AT_ONCE)
-            found[some] = self._search(self.rows[rows[some]], rows[some], every, n_neighbors)
+            some = rows[first : first + _SAMPLED_AT_ONCE]
+            everywhere = self._groups_everywhere(len(some))
+            found[first : first + len(some)] = self._search(
+                self.rows[some], some, everywhere, n_neighbors, rooms
+            )
 
         in_threads(search, range(0, len(rows), _SAMPLED_AT_ONCE), n_threads)
         searched = np.array([nearby[cell] for cell in cell_of_row[rows]])
@@ -292,31 +300,30 @@ class NeighborIndex:
     def _complete(self, who: NDArray[np.int32], queries: AnyFloats, own: Ints, wanted: Ints) -> None:
         """Search everywhere for those wanted rows whose nearby cells held too few points."""
         short = wanted[who[wanted, -1] < 0]
-        every = np.arange(len(self.offsets) - 1)
+        rooms = self._rooms()
         for first in range(0, len(short), ROWS_AT_ONCE):
             rows = short[first : first + ROWS_AT_ONCE]
-            who[rows] = self._search(queries[rows], own[rows], every, who.shape[1])
+            everywhere = self._groups_everywhere(len(rows))
+            who[rows] = self._search(queries[rows], own[rows], everywhere, who.shape[1], rooms)
 
-    def _search(self, queries: AnyFloats, own: Ints, cells: Ints, n_neighbors: int) -> NDArray[np.int32]:
-        """Neighbors among the rows of all these cells."""
-        every = np.arange(len(queries))
-        return self._search_groups(queries, own, [(cell, every) for cell in cells], n_neighbors)
+    def _rooms(self) -> Rooms:
+        """Room for the products of rows with those of a cell; made for each call, as it cannot be pickled."""
+        return Rooms(ROWS_AT_ONCE * int(np.diff(self.offsets).max(initial=0)), self.rows.dtype)
 
-    def _search_nearby(
-        self,
-        queries: AnyFloats,
-        own: Ints,
-        cell: Ints,
-        nearby: list[Ints],
-        n_searched: int,
-        n_neighbors: int,
-    ) -> NDArray[np.int32]:
-        """Neighbors in the cells whose centers are nearest to each query, among those near its own cell.
+    def _groups_everywhere(self, n_queries: int) -> list[Group]:
+        """All queries search all cells."""
+        every = np.arange(n_queries)
+        return [(cell, every) for cell in range(len(self.offsets) - 1)]
+
+    def _groups_nearby(
+        self, queries: AnyFloats, cell: Ints, nearby: list[Ints], n_searched: int
+    ) -> list[Group]:
+        """Each query searches the cells whose centers are nearest to it, among those near its own cell.
 
         A cell is compared with all queries that want it at once. `cell` ascends, so that many do.
         """
         if n_searched == len(nearby[0]):
-            return self._search(queries, own, nearby[0], n_neighbors)
+            return self._groups_everywhere(len(queries))
         # their own cell comes first: after it, few rows of other cells are near enough
         bounds = np.flatnonzero(np.diff(cell, prepend=-1, append=-1))
         groups = [(cell[a], np.arange(a, b)) for a, b in pairwise(bounds)]
@@ -329,10 +336,10 @@ class NeighborIndex:
         wanted = targets.ravel()[order]
         starts = np.flatnonzero(np.diff(wanted, prepend=-1))
         groups += zip(wanted[starts], np.split(order // (n_searched - 1), starts[1:]))
-        return self._search_groups(queries, own, groups, n_neighbors)
+        return groups
 
-    def _search_groups(
-        self, queries: AnyFloats, own: Ints, groups: Iterable[tuple[int, Ints]], n_neighbors: int
+    def _search(
+        self, queries: AnyFloats, own: Ints, groups: Iterable[Group], n_neighbors: int, rooms: Rooms
     ) -> NDArray[np.int32]:
         """Neighbors of each query among the rows of the cells in whose groups it is."""
         best = np.full((len(queries), n_neighbors), np.inf, dtype=self.rows.dtype)
@@ -341,7 +348,8 @@ class NeighborIndex:
             first, last = self.offsets[cell], self.offsets[cell + 1]
             for start in range(0, len(rows) if first < last else 0, ROWS_AT_ONCE):
                 some = rows[start : start + ROWS_AT_ONCE]
-                products = queries[some] @ self.rows[first:last].T
+                room = rooms.room(len(some), last - first)
+                products = np.matmul(queries[some], self.rows[first:last].T, out=room)
                 kernels.select_nearest(products, self.squares, first, own, some, best, who)
         return who
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arbora._base.threads import share_out
 from arbora._base.types import Floats, Ints
+from arbora.similarity import _join_kernels as join_kernels
 from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._few_rows import FEW, scales_of_few
 
@@ -17,6 +18,8 @@ Weights: TypeAlias = Literal["fuzzy", "heat", "binary"]
 WEIGHTS = ("fuzzy", "heat", "binary")
 # an edge of the graph never vanishes by underflow
 _SMALLEST_WEIGHT = np.float32(1e-12)
+# entries from which the directions of edges are joined in threads; below, SciPy is done before a kernel is compiled
+_JOINED_IN_THREADS = 200_000
 
 Singles: TypeAlias = NDArray[np.float32]
 
@@ -96,8 +99,13 @@ def rows_of_neighbors(points: Ints, weight: Singles, n_points: int) -> sp.csr_ar
     return rows
 
 
-def join_directions(directed: sp.csr_array, kind: Weights) -> sp.csr_array:
-    """The two directions of each edge as one: a + b - ab for fuzzy weights, otherwise the larger."""
+def join_directions(directed: sp.csr_array, kind: Weights, n_threads: int = 1) -> sp.csr_array:
+    """The two directions of each edge as one: a + b - ab for fuzzy weights, otherwise the larger.
+
+    Weights are positive and, in a large graph, single; columns are sorted.
+    """
+    if directed.nnz >= _JOINED_IN_THREADS:
+        return _joined_in_threads(directed, kind == "fuzzy", n_threads)
     mirror = sp.csr_array(directed.T)
     if kind != "fuzzy":
         joined = sp.csr_array(directed.maximum(mirror))
@@ -107,3 +115,59 @@ def join_directions(directed: sp.csr_array, kind: Weights) -> sp.csr_array:
         joined = sp.csr_array(joined)
     joined.sort_indices()
     return joined
+
+
+def _joined_in_threads(directed: sp.csr_array, is_fuzzy: bool, n_threads: int) -> sp.csr_array:
+    n = directed.shape[0]
+    indptr, indices, data = directed.indptr, directed.indices, directed.data
+    mirror = _mirrored(directed, n_threads)
+    length = np.empty(n, dtype=np.int64)
+
+    def count(first: int, last: int) -> None:
+        join_kernels.count_joined(indptr, indices, mirror.indptr, mirror.indices, first, last, length)
+
+    share_out(count, n, n_threads)
+    starts = _starts(length)
+    columns = np.empty(starts[-1], dtype=starts.dtype)
+    weights = np.empty(starts[-1], dtype=data.dtype)
+
+    def join(first: int, last: int) -> None:
+        join_kernels.join_rows(
+            indptr,
+            indices,
+            data,
+            mirror.indptr,
+            mirror.indices,
+            mirror.data,
+            is_fuzzy,
+            first,
+            last,
+            starts,
+            columns,
+            weights,
+        )
+
+    share_out(join, n, n_threads)
+    return sp.csr_array((weights, columns, starts), shape=directed.shape)
+
+
+def _mirrored(directed: sp.csr_array, n_threads: int) -> sp.csr_array:
+    """The transposed matrix, columns sorted: each thread reads all entries and writes its share of the rows."""
+    n, indptr, indices, data = directed.shape[0], directed.indptr, directed.indices, directed.data
+    counts = np.zeros(n, dtype=np.int64)
+    share_out(lambda low, high: join_kernels.count_columns(indices, low, high, counts), n, n_threads)
+    starts = _starts(counts)
+    cursor, mirror_indices, mirror_data = starts[:-1].copy(), np.empty_like(indices), np.empty_like(data)
+
+    def fill(low: int, high: int) -> None:
+        join_kernels.fill_mirror(indptr, indices, data, low, high, cursor, mirror_indices, mirror_data)
+
+    share_out(fill, n, n_threads)
+    return sp.csr_array((mirror_data, mirror_indices, starts), shape=directed.shape)
+
+
+def _starts(length: Ints) -> NDArray[Any]:
+    """Where rows of these lengths begin, and the last one ends, in 32 bits where that is enough."""
+    starts = np.zeros(len(length) + 1, dtype=np.int64)
+    np.cumsum(length, out=starts[1:])
+    return starts.astype(np.int32 if starts[-1] < 2**31 else np.int64)

@@ -16,6 +16,7 @@ from arbora.similarity._edges import GraphParts, read_graph_parts
 from arbora.similarity._symmetry import is_rounding
 from arbora.similarity.checks import check_covers, check_pair_arrays, check_points, check_vectors_of_points
 from arbora.similarity.protocol import Similarity, information_of, names_of_subset
+from arbora.similarity.renumbering import renumbered
 from arbora.similarity.shards import are_shards
 
 if TYPE_CHECKING:
@@ -130,7 +131,11 @@ class GraphSimilarity(Similarity):
     def cross(self, tree: Tree) -> Floats:
         """Similarity that meets at each internal node. O(m)."""
         check_covers(self, tree)
-        return _summed_at_lca(self.csr, self.self_loops, tree, tree.leaf_start)
+        if self.csr.nnz < _SHARED_FROM_ENTRIES or self.self_loops.any():
+            return _summed_at_lca(self.csr, self.self_loops, tree, tree.leaf_start)
+        # to copy the graph and read it in order takes a fifth of the time of jumping about in the tree
+        in_order = renumbered(self.csr, np.asarray(tree.leaf_order), allowed_threads())
+        return cross_in_leaf_order(in_order, tree)
 
     def __repr__(self) -> str:
         return f"GraphSimilarity(n_points={self.n_points}, n_edges={self.n_edges})"

@@ -230,17 +230,20 @@ def linked_neighbors(
     near, distance = index.neighbors(min(n_neighbors, len(groups.first) - 1), n_threads, report)
     distance = measured(distance, space.metric)
     model = KnnModel(space, groups, index, Weighting(weights, distance, n_threads), space.metric)
-    return weighted_neighbors(model, near, distance, n_neighbors)
+    return weighted_neighbors(model, near, distance, n_neighbors, n_threads)
 
 
-def weighted_neighbors(model: KnnModel, near: Ints, distance: Floats, n_neighbors: int) -> KnnSimilarity:
+def weighted_neighbors(
+    model: KnnModel, near: Ints, distance: Floats, n_neighbors: int, n_threads: int = 1
+) -> KnnSimilarity:
     """The graph that joins each point to its neighbors, given those of the points that differ."""
     weight = model.weighting.of_own(distance)
     if model.groups.has_duplicates:
         directed = link_groups(model.groups, near, weight, n_neighbors)
     else:
         directed = rows_of_neighbors(near, weight, model.space.n_points)
-    return KnnSimilarity(join_directions(directed, model.weighting.kind), n_neighbors, model)
+    joined = join_directions(directed, model.weighting.kind, n_threads)
+    return KnnSimilarity(joined, n_neighbors, model)
 
 
 def _groups(space: Space, n_neighbors: int) -> Groups:
