@@ -13,6 +13,8 @@ planes of gagolews/clustering-data-v1, more of R's packages and aeon. w_cells_* 
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import os
 import struct
 import zlib
@@ -171,10 +173,17 @@ def _r_object(package, name):
             index = rdata.conversion.convert(rdata.parser.parse_data((path / "Rdata.rdx").read_bytes()))
             start, length = map(int, _part(index["variables"], name))
             packed = (path / "Rdata.rdb").read_bytes()[start : start + length]
-            # four bytes say how long it is unpacked
-            unpacked = zlib.decompress(packed[struct.calcsize(">I") :])
-            return rdata.conversion.convert(rdata.parser.parse_data(unpacked))
+            return rdata.conversion.convert(rdata.parser.parse_data(_unpacked(packed)))
     raise FileNotFoundError(2, "not found", f"{package}::{name}")
+
+
+def _unpacked(packed):
+    """An object of R's data base: four bytes say how long it is, the next one may say how it was packed."""
+    body = packed[struct.calcsize(">I") :]
+    if body[:1] == b"Z":
+        filters = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
+        return lzma.decompress(body[1:], lzma.FORMAT_RAW, filters=filters)
+    return bz2.decompress(body[1:]) if body[:1] == b"2" else zlib.decompress(body)
 
 
 def _series(name):

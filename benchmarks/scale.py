@@ -13,8 +13,9 @@
 
 --quick runs each of them small, in parts forced small; --rows, --part, --workers and --memory change single sizes.
 Rows are the three-level mixture of search_speed.py, 64 features, float32, drawn block by block so that no machine holds
-them all. Workers are processes of one thread on this machine. A small run compiles the kernels before the clock
-starts. CPU seconds are those of the coordinator and all workers; peaks are resident memory, sampled every 0.2 seconds.
+them all. Workers are processes of one thread on this machine; the coordinator has one thread too, in speedup and weak
+as many as there are workers. A small run compiles the kernels before the clock starts. CPU seconds are those of the
+coordinator and all workers; peaks are resident memory, sampled every 0.2 seconds.
 Figures go to benchmarks/results/scale-<section>.json, or scale-<section>-quick.json.
 """
 
@@ -170,9 +171,9 @@ class Watched:
         }
 
 
-def on_dask(X, part=None, checkpoint=None):
+def on_dask(X, part=None, n_jobs=1):
     limits = Limits(part=part) if part else LIMITS
-    return build_on_dask(X, Options(random_state=0, n_jobs=1, checkpoint=checkpoint), limits=limits)
+    return build_on_dask(X, Options(random_state=0, n_jobs=n_jobs), limits=limits)
 
 
 def in_memory(X):
@@ -236,7 +237,8 @@ def run_speedup(sizes, weak=False):
     for n_workers in sizes.workers:
         n = sizes.rows * n_workers if weak else sizes.rows
         with cluster_of(n_workers) as client, Watched(client) as watched:
-            built = on_dask(lazy_mixture(n), sizes.part)
+            # the workers are idle while the coordinator searches: it may use their cores
+            built = on_dask(lazy_mixture(n), sizes.part, n_jobs=n_workers)
         first = first or watched.wall
         yield {
             "rows": n,

@@ -161,6 +161,8 @@ def run_threads(n):
     print(f"\n{n:,} vectors of 64 features, one thread and two")
     X, _ = mixture(n)
     warm_up()
+    # what comes after the tree: checks, and the cut into clusters
+    ab.TreeClustering(random_state=0).fit(mixture(40_000)[0])
     seconds, trees = {}, []
     for n_jobs in (1, 2):
         model, cpu, wall = timed(
