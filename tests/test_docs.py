@@ -276,3 +276,27 @@ def test_examples_are_in_the_reading_order():
     for example in sorted((ROOT / "examples").glob("plot_*.py")):
         assert f'"{example.name}"' in order
         assert ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
+
+
+# what each method makes of six data sets takes longer than the rest together
+_LONG_FIGURES = {"comparison.py"}
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name in _LONG_FIGURES else [])
+        for path in sorted((DOCS / "figures").glob("*.py"))
+    ],
+)
+def test_figures_of_the_guide_are_drawn_as_the_build_draws_them(figure, monkeypatch):
+    import matplotlib.pyplot as plt
+
+    # in the folder of the figure, and without a __file__
+    monkeypatch.chdir(figure.parent)
+    plt.close("all")
+    try:
+        exec(compile(figure.read_text(encoding="utf-8"), figure.name, "exec"), {"__name__": "__main__"})
+        assert plt.get_fignums()
+    finally:
+        plt.close("all")
