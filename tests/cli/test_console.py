@@ -1,6 +1,7 @@
 """Progress: what is shown while work is under way."""
 
 import re
+import signal
 import time
 from types import SimpleNamespace
 
@@ -9,8 +10,9 @@ import pytest
 import typer
 
 import arbora as ab
+from arbora.cli import main
 from arbora.cli._console import Console, plain
-from arbora.cli._exit import CommandError, one_line_errors
+from arbora.cli._exit import CommandError, interrupts, one_line_errors
 from arbora.cli.methods import _expected_seconds
 
 
@@ -85,16 +87,35 @@ def test_the_time_of_a_long_linkage_is_estimated_by_a_sample(monkeypatch):
     assert _expected_seconds(ab.bisecting_kmeans, X, {}) is None
 
 
-def test_ctrl_c_that_numba_turned_into_a_system_error_is_an_interruption(capsys):
-    def interrupted():
+def test_an_error_that_a_library_made_of_ctrl_c_is_an_interruption(capsys, monkeypatch):
+    def lost():
         try:
             raise KeyboardInterrupt
-        except KeyboardInterrupt as signal:
-            raise SystemError("returned a result with an exception set") from signal
+        except KeyboardInterrupt:
+            raise RuntimeError("cannot release un-acquired lock") from None
 
+    monkeypatch.setattr(interrupts, "was_pressed", True)
     with pytest.raises(typer.Exit) as ended, one_line_errors(debug=False):
-        interrupted()
+        lost()
     assert ended.value.exit_code == 130 and "Interrupted" in capsys.readouterr().err
+    monkeypatch.setattr(interrupts, "was_pressed", False)
     with pytest.raises(typer.Exit) as ended, one_line_errors(debug=False):
-        raise SystemError("something else")
-    assert ended.value.exit_code == 1
+        lost()
+    assert ended.value.exit_code == 1 and "un-acquired lock" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("pressed", "code"), [(True, 130), (False, 1)])
+def test_ctrl_c_while_options_are_read_is_an_interruption_too(pressed, code, monkeypatch):
+    def ends_with_1(prog_name):
+        interrupts.was_pressed = pressed
+        raise SystemExit(1)
+
+    monkeypatch.setattr("arbora.cli._app.app", ends_with_1)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+    finally:
+        signal.signal(signal.SIGINT, before)
+        interrupts.was_pressed = False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import signal
 import stat
 import sys
 import tempfile
@@ -22,10 +23,14 @@ from typing import Any, cast
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
-# numba's settings are attributes that it makes at run time
+from arbora._base.interrupts import HeldBack, is_in_main_thread
+
+# numba's settings are attributes that it makes at run time, and its lock has no types
 _config: Any = numba.config
+_compiler_lock: Any = global_compiler_lock
 _PACKAGE = Path(__file__).resolve().parent.parent
 # every kernel of the modules imported so far
 KERNELS: list[Any] = []
@@ -195,8 +200,27 @@ def _is_ours(event: Any) -> bool:
     return str(event.data["dispatcher"].py_func.__module__).startswith("arbora")
 
 
+class InterruptsHeldBack(event.Listener):
+    """While kernels are compiled or read from disk, Ctrl-C waits until LLVM is not at work: it would crash."""
+
+    def on_start(self, event: Any) -> None:
+        """Hold Ctrl-C back, where this thread is the one that it interrupts."""
+        if is_in_main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler) and not isinstance(handler, HeldBack):
+                signal.signal(signal.SIGINT, HeldBack(handler, "llvmlite."))
+
+    def on_end(self, event: Any) -> None:
+        """Let Ctrl-C through again once all is compiled: kernels that others call are compiled inside them."""
+        if is_in_main_thread() and not _compiler_lock.is_locked():
+            held = signal.getsignal(signal.SIGINT)
+            if isinstance(held, HeldBack):
+                signal.signal(signal.SIGINT, held.handler)
+
+
 watch = CompilerWatch()
 cast(Any, event.register)("numba:compile", watch)
+cast(Any, event.register)("numba:compiler_lock", InterruptsHeldBack())
 
 
 def _cache_folder() -> str | None:

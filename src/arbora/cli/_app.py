@@ -11,6 +11,7 @@ from arbora.baselines.registry import FIT_NAMES
 from arbora.cli import _options as o
 from arbora.cli import _tree_commands as _tree_commands
 from arbora.cli._console import Console
+from arbora.cli._exit import FAILED, INTERRUPTED, interrupts
 from arbora.cli._register import app, command
 
 METHODS = ("auto", *FIT_NAMES)
@@ -18,7 +19,14 @@ METHODS = ("auto", *FIT_NAMES)
 
 def main() -> None:
     """Entry point of the ``arbora`` command."""
-    app(prog_name="arbora")
+    interrupts.install()
+    try:
+        app(prog_name="arbora")
+    except SystemExit as end:
+        if interrupts.was_pressed and end.code == FAILED:
+            # an interrupt outside of what a command does, between reading its options and its end
+            raise SystemExit(INTERRUPTED) from None
+        raise
 
 
 def _version(value: bool) -> None:

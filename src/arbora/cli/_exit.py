@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import typer
 
+from arbora._base.interrupts import Remembering
 from arbora.errors import ArboraError, FormatError, MissingExtraError
 
 OK = 0
@@ -41,6 +42,8 @@ _READ_ARGUMENTS = (
 )  # fmt: skip
 # Errors that only writing can cause: no room, too large for the disk or the user's quota, mounted read-only.
 _WRITING = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
+# Whether Ctrl-C was pressed since the command began.
+interrupts = Remembering()
 _ARGUMENT = re.compile(rf"\b({'|'.join(_READ_ARGUMENTS)})=(\s|\)|$)?")
 
 
@@ -98,21 +101,14 @@ def one_line_errors(debug: bool, as_json: bool = False) -> Iterator[None]:
         _report("Interrupted.", INTERRUPTED, as_json)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
-        if _was_interrupted(error):
+        if interrupts.was_pressed:
+            # libraries turn some KeyboardInterrupts into errors of their own
             _report("Interrupted.", INTERRUPTED, as_json)
             raise typer.Exit(INTERRUPTED) from None
         if debug:
             traceback.print_exc()
         _report(_line(error), code_of(error), as_json)
         raise typer.Exit(code_of(error)) from None
-
-
-def _was_interrupted(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind a SystemError: what becomes of it while numba reads the arguments of a kernel."""
-    cause: BaseException | None = error
-    while isinstance(cause, SystemError):
-        cause = cause.__cause__
-    return isinstance(cause, KeyboardInterrupt)
 
 
 def code_of(error: BaseException) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from types import FrameType
 import numpy as np
 
 from arbora._base.checkpoint import Checkpoint, rng_from_array, rng_to_array
+from arbora._base.interrupts import is_in_main_thread, is_plain
 from arbora._base.progress import Bar, Deadline, ProgressCallback, Stage, both, silent
 from arbora.errors import FormatError
 from arbora.tree import Tree
@@ -48,15 +48,15 @@ class Watch:
         """Take Ctrl-C as a request to stop, unless the program handles it itself."""
         before = signal.getsignal(signal.SIGINT)
         # the handler of another watch stays behind if a foreign signal interrupted it
-        is_ours = before is signal.default_int_handler or isinstance(before, _Note)
-        if threading.current_thread() is not threading.main_thread() or not is_ours:
+        is_ours = is_plain(before) or isinstance(before, _Note)
+        if not is_in_main_thread() or not is_ours:
             yield
             return
         signal.signal(signal.SIGINT, _Note(self))
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, before if is_plain(before) else signal.default_int_handler)
 
 
 class _Note:
