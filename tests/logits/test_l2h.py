@@ -317,8 +317,12 @@ def test_confidence_gives_the_deepest_node_that_is_sure_enough(n_classes, seed, 
     new = clustered_logits(40, n_classes, seed + 1)
     nodes = l2h.predict(new, confidence=confidence)
     p = l2h.predict_proba(new)
-    expected = [deepest_sure_node(l2h.tree_, row, confidence) for row in p]
-    assert nodes.tolist() == expected
+    # sums of probabilities in another order differ by rounding, which decides where one is the confidence itself
+    bounds = [
+        {deepest_sure_node(l2h.tree_, row, bound) for bound in (confidence - 1e-12, confidence + 1e-12)}
+        for row in p
+    ]
+    assert all(node in allowed for node, allowed in zip(nodes.tolist(), bounds, strict=True))
 
 
 def test_answers_above_one_half_are_the_only_deepest_nodes_that_sure():

@@ -43,7 +43,7 @@ class HeldBack:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._is_running(frame):
-            again = threading.Timer(_SECONDS_BETWEEN_TRIES, _thread.interrupt_main)
+            again = threading.Timer(_SECONDS_BETWEEN_TRIES, _interrupt_main_thread)
             again.daemon = True
             again.start()
         else:
@@ -55,6 +55,15 @@ class HeldBack:
                 return True
             frame = frame.f_back
         return False
+
+
+def _interrupt_main_thread() -> None:
+    """Send Ctrl-C to the main thread, even if it waits for something."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def is_plain(handler: Any) -> bool:
