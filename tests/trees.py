@@ -124,3 +124,15 @@ def insert_above(tree, node):
     parent[new] = parent[old[node]]
     parent[old[node]] = parent[n] = new
     return Tree.from_parents(parent, n + 1, sort=True)
+
+
+def steepest_rise_by_definition(tree, cross):
+    """Of each node, the most cross weight per added leaf that is gathered by going up some way; 0 for the root."""
+    rise = np.zeros(tree.n_nodes)
+    for node in range(tree.n_nodes - 1):
+        gathered, slopes = 0.0, []
+        for above in tree.ancestors(node):
+            gathered += cross[above - tree.n_leaves]
+            slopes.append(gathered / (tree.sizes[above] - tree.sizes[node]))
+        rise[node] = max(slopes)
+    return rise

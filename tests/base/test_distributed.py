@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from itertools import chain
 
 import numpy as np
@@ -117,6 +118,17 @@ def test_tasks_run_one_after_another_in_the_calling_thread_where_dask_is_set_to_
         assert set(dask.compute(*workers.persist(tasks))) == {threading.get_ident()}
     with dask.config.set(scheduler="threads"):
         assert threading.get_ident() not in workers_for().gather(tasks)
+
+
+def test_a_cluster_begins_with_the_heaviest_tasks():
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as client:
+        tasks = [dask.delayed(time.monotonic, pure=False)() for _ in range(6)]
+        kept = Workers(client).persist(tasks, weights=[3.0, 1.0, 6.0, 2.0, 5.0, 4.0])
+        begun = Workers(client).gather(kept)
+    assert np.argsort(begun).tolist() == [2, 4, 5, 0, 3, 1]
 
 
 def test_a_closed_client_is_refused_where_it_holds_the_data_or_is_the_current_one():

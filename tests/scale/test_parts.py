@@ -156,6 +156,7 @@ def test_bundles_are_subtrees_of_bounded_weight_that_cover_all_leaves(seed, n, m
     tree, weight = random_tree(n, rng), rng.integers(1, 5, size=n).astype(float)
     found = bundled(tree, weight, most)
     total = np.bincount(found.label, weight)
+    np.testing.assert_allclose(found.weight, total)
     heaviest = np.bincount(found.of_node)
     assert ((total <= most) | (heaviest == 1)).all()
     for k, node in enumerate(found.nodes.tolist()):

@@ -6,7 +6,7 @@ from graphs import random_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import opened
-from trees import chain, insert_above, random_tree, trees
+from trees import chain, insert_above, random_tree, steepest_rise_by_definition, trees
 
 import arbora as ab
 from arbora.search import _bound_kernels, _feature_kernels, _gather_kernels, _graph_kernels, _near_kernels
@@ -83,17 +83,6 @@ def test_stopping_the_climb_early_never_misses_a_better_place(tree, seed, capped
         n_marked = opened(_near_kernels.mark_near)(state.nodes, arrays, work, subtree, 10**9)
         *_, near_cost, near_now = opened(_near_kernels.best_of_climb)(state, work, n_marked, subtree, price)
         np.testing.assert_allclose(max(near_now - near_cost, 0), max(cost_now - cost, 0), atol=1e-9)
-
-
-def steepest_rise_by_definition(tree, cross):
-    rise = np.zeros(tree.n_nodes)
-    for node in range(tree.n_nodes - 1):
-        gathered, slopes = 0.0, []
-        for above in tree.ancestors(node):
-            gathered += cross[above - tree.n_leaves]
-            slopes.append(gathered / (tree.sizes[above] - tree.sizes[node]))
-        rise[node] = max(slopes)
-    return rise
 
 
 @given(trees(min_leaves=2, max_leaves=25), st.integers(0, 10**6))

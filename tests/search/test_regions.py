@@ -8,9 +8,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trees import random_tree
+from trees import random_tree, steepest_rise_by_definition
 
 import arbora as ab
+from arbora.search import regions
 from arbora.search._region_kernels import Reach
 from arbora.search.engines import GraphEngine
 from arbora.search.multilevel import Levels, improve_by_levels
@@ -51,6 +52,20 @@ def best_cost_of_moving(tree, node, graph):
         moved[home], moved[target], moved[node] = moved[target], home, home
         costs.append(ab.metrics.dasgupta_cost(ab.Tree.from_parents(moved, n, sort=True), graph))
     return min(costs)
+
+
+@given(st.integers(2, 60), st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([2, 8, 64]))
+def test_the_rise_of_each_node_equals_its_definition_in_any_number_of_threads(n, seed, n_threads, n_parts):
+    rng = np.random.default_rng(seed)
+    csr, tree = random_graph(n, rng), random_tree(n, rng).binarize()
+    search = RegionSearch(tree, csr, np.ones(n), n_threads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regions, "_SHARED_FROM_NODES", 0)
+        patch.setattr(regions, "_SMALL_SUBTREES", n_parts)
+        search._set_rise()
+    found = search.nodes["rise"][[search.number_of(node) for node in range(tree.n_nodes)]]
+    expected = steepest_rise_by_definition(tree, GraphSimilarity(csr).cross(tree))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @settings(max_examples=60)

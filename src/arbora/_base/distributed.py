@@ -198,17 +198,32 @@ class Workers:
             self._wait(futures, stage)
             return list(self.client.gather(futures))
 
-    def persist(self, tasks: Sequence[Any], stage: Stage | None = None) -> list[Any]:
-        """The same tasks, their results left where they were computed; waits until all are done."""
+    def persist(
+        self, tasks: Sequence[Any], stage: Stage | None = None, weights: Sequence[float] | None = None
+    ) -> list[Any]:
+        """The same tasks, their results left where they were computed; waits until all are done.
+
+        Where few tasks take long, give their `weights`: a cluster begins with the heaviest, so that at the end all
+        workers are busy with light ones.
+        """
         if not tasks:
             return []
         if self.client is None:
             with _reported(stage, len(tasks)):
                 return list(require("dask", "A Dask array").persist(*tasks, scheduler=_scheduler_here()))
         with _translated():
-            kept = self.client.persist(list(tasks))
+            if weights is None:
+                kept = list(self.client.persist(list(tasks)))
+            else:
+                kept = self._persist_heaviest_first(tasks, weights)
             self._wait(sys.modules["distributed"].futures_of(kept), stage)
-            return list(kept)
+            return kept
+
+    def _persist_heaviest_first(self, tasks: Sequence[Any], weights: Sequence[float]) -> list[Any]:
+        kept = list(tasks)
+        for k in sorted(range(len(kept)), key=lambda k: -weights[k]):
+            kept[k] = self.client.persist(kept[k], priority=weights[k])
+        return kept
 
     def _wait(self, futures: list[Any], stage: Stage | None) -> None:
         """Wait for all futures, reporting progress, and notice when no worker is left to compute them."""

@@ -112,7 +112,7 @@ def _merges_in_rounds(
     else:
         csr, loops = renumbered(csr, order, n_threads), loops[order]
     start, length = csr.indptr[:-1].astype(np.int64), np.diff(csr.indptr).astype(np.int32)
-    weight = np.ldexp(csr.data.astype(np.float64), -exponent)
+    weight = np.ldexp(csr.data, -exponent, dtype=np.float64)
     rows = Rows(start, length, csr.indices.astype(np.int32), weight)
     if method == "average":
         return merge_in_rounds(rows, np.ones(found.n_points), order, n_threads)

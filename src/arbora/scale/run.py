@@ -14,7 +14,7 @@ import numpy as np
 from arbora._base.distributed import Workers
 from arbora._base.optional import require
 from arbora._base.progress import ProgressCallback, Stage
-from arbora._base.types import Ints
+from arbora._base.types import Floats, Ints
 from arbora.scale.assembly import Whole, put_together, searched_above
 from arbora.scale.division import Bundles, bundled
 from arbora.scale.exchange import Labeled, item
@@ -150,7 +150,7 @@ class PartsRun:
             given = self.workers.persist(news)
             news.clear()
             needed.clear()
-            second, finals = self._search(given, sweeps, stage)
+            second, finals = self._search(given, bundles.weight, sweeps, stage)
             del given
         with self.stage("top again"):
             edges, _ = second.sums()
@@ -158,7 +158,9 @@ class PartsRun:
             whole = searched_above(put_together(finals, top, bundles), heavy, self.n_threads)
         return Searched(whole, heavy, second, finals)
 
-    def _search(self, given: list[Any], sweeps: int | None, stage: Stage) -> tuple[Labeled, list[FinalPart]]:
+    def _search(
+        self, given: list[Any], weight: Floats, sweeps: int | None, stage: Stage
+    ) -> tuple[Labeled, list[FinalPart]]:
         """Each new part searched; and here what the whole tree is made of."""
         delayed = self.delayed
         how = self._pieces, self.plan.n_rows, sweeps
@@ -168,6 +170,7 @@ class PartsRun:
                 for part, new in enumerate(given)
             ],
             stage,
+            weight.tolist(),
         )
         graphs = self.workers.persist([delayed(_graph_of)(new) for new in given])
         trees = self.workers.persist([delayed(_tree_of)(one) for one in found])

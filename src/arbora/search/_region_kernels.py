@@ -176,16 +176,18 @@ def slope_of(gathered, growth):
 
 
 @kernel(nogil=True)
-def set_rise(nodes, root, gathered, corner, stack):
-    """Set the most similarity per added leaf that is gathered by going up some way from each node.
+def set_rise(nodes, top, small, gathered, corner, stack, tops):
+    """Set the most similarity per added leaf that is gathered by going up some way, for each node below `top`.
+
+    Those of `top` are set already. Where a subtree's size is at most `small`, only its own is set, and it is listed in
+    `tops`. Returns how many are.
 
     With g(v) the cross weights summed over v's strict ancestors, this is the largest slope
     (g(v) - g(u)) / (size(u) - size(v)) over ancestors u. `corner` remembers the best u, so that the next search walks
     along the concave hull of the path above instead of the path itself.
     """
-    nodes[root].rise, gathered[root], corner[root] = 0.0, 0.0, root
-    stack[0] = root
-    n_open = 1
+    stack[0] = top
+    n_open, n_tops = 1, 0
     while n_open > 0:
         n_open -= 1
         node = np.int64(stack[n_open])
@@ -202,5 +204,10 @@ def set_rise(nodes, root, gathered, corner, stack):
                     break
                 best, slope = further, other
             corner[child], nodes[child].rise = best, slope
-            stack[n_open] = child
-            n_open += 1
+            if size <= small:
+                tops[n_tops] = child
+                n_tops += 1
+            else:
+                stack[n_open] = child
+                n_open += 1
+    return n_tops

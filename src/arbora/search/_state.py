@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arbora._base.jit import inner, kernel
+from arbora._base.permutations import inverse_permutation
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import meeting_mass, sort_children_first, sum_to_root
 
@@ -159,7 +160,7 @@ def measure_again(state: State, cross: Callable[[Tree], np.ndarray]) -> None:
     """
     n = int(state.numbers[1])
     used, parent = used_parents(state)
-    position = np.argsort(sort_children_first(parent, n))
+    position = inverse_permutation(sort_children_first(parent, n))
     tree = Tree.from_parents(parent, n, sort=True)
     nodes = state.nodes[used[position]]
     measure(nodes, tree.parent, state.nodes["size"][:n].copy(), state.self_pairs[:, 1])

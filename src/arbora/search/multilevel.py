@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.permutations import inverse_permutation
 from arbora._base.types import Ints
 from arbora.search._block_kernels import slice_square
 from arbora.search._region_kernels import Reach
@@ -114,9 +115,7 @@ def improve_by_levels(
         )
         with run.portion(_PIECES_DONE, 1):
             tree = run.step(partial(engine.improve, tree, run, moves), rng)
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return tree.restrict(back)
+    return tree.restrict(inverse_permutation(order))
 
 
 def in_leaf_order(tree: Tree, engine: GraphEngine) -> tuple[Tree, GraphEngine, Ints]:

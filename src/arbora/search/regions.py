@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.threads import share_out
 from arbora._base.types import Floats, Ints
 from arbora.search import _region_kernels as kernels
 from arbora.search._place_kernels import NODE, Edges, Heap
@@ -27,6 +28,10 @@ from arbora.tree import Tree
 
 # mean depth from which on it pays to look for subtrees that cannot gain before any is tried
 _DEEP = 100
+# nodes from which on a pass over all of them is shared out, and the least number of subtrees of about one size for it
+_SHARED_FROM_NODES, _SMALL_SUBTREES = 100_000, 64
+# a size below that of any subtree
+_NONE = -1.0
 # climbs are identified by 32-bit numbers
 _LAST_CLOCK = 2**31 - 1
 
@@ -67,7 +72,7 @@ class RegionSearch:
         self._order = np.array(tree.leaf_order)
         begin = tree.leaf_start[n:]
         # children before parents, and all that is below a node together
-        postorder = np.lexsort((-begin, begin + tree.sizes[n:]))
+        postorder = np.argsort((begin + tree.sizes[n:]) * n - begin)
         self._number = np.empty(tree.n_nodes, dtype=np.int64)
         self._number[:n] = tree.leaf_start[:n]
         self._number[n + postorder] = n + np.arange(n - 1)
@@ -232,10 +237,21 @@ class RegionSearch:
         self.flags.pending[settled] = False
 
     def _set_rise(self) -> None:
-        n_nodes = len(self.nodes)
-        root = self._root()
-        corner, stack = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
-        kernels.set_rise(self.nodes, root, np.empty(n_nodes), corner, stack)
+        """Set the rise of all nodes: of the large ones first, then inside the small subtrees, in threads."""
+        n_nodes, root = len(self.nodes), self._root()
+        gathered, corner = np.empty(n_nodes), np.empty(n_nodes, dtype=np.int32)
+        n_threads = self._n_threads if n_nodes >= _SHARED_FROM_NODES else 1
+        small = self.nodes["size"][root] / _SMALL_SUBTREES if n_threads > 1 else _NONE
+        tops, stack = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
+        self.nodes["rise"][root], gathered[root], corner[root] = 0.0, 0.0, root
+        n_tops = kernels.set_rise(self.nodes, root, small, gathered, corner, stack, tops)
+
+        def go_on(first: int, last: int) -> None:
+            own = np.empty(n_nodes, dtype=np.int32)
+            for top in tops[first:last].tolist():
+                kernels.set_rise(self.nodes, top, _NONE, gathered, corner, own, own)
+
+        share_out(go_on, n_tops, n_threads)
 
     def _note_later(self) -> None:
         """Neighbors of what moved in another region meet it elsewhere now."""

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arbora._base.params import check_choice, check_whole
+from arbora._base.permutations import inverse_permutation
 from arbora._base.progress import ProgressCallback, Stage, check_progress, silent
 from arbora._base.random import seed_of, with_words_for_seed
 from arbora._base.threads import count_threads, limited_libraries
@@ -90,9 +91,7 @@ class KnnSimilarity(GraphSimilarity):
         order, group = self.model.index.nearby_order(), self.model.groups.group
         if order is None or not self.model.groups.has_duplicates:
             return order
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        return np.argsort(place[group], kind="stable")
+        return np.argsort(inverse_permutation(order)[group], kind="stable")
 
     def remoteness(self, X: Any = None, *, n_jobs: int | None = None) -> Floats:
         """How much farther away a point's farthest neighbor is than those of its neighbors are from them.

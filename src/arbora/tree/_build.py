@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arbora._base.permutations import inverse_permutation
 from arbora._base.types import Bools, Floats, Ints
 from arbora.errors import TreeError
 from arbora.tree import pass_kernels as kernels
@@ -40,7 +41,7 @@ def from_parents(
     if not sort:
         return Tree(parent, n_leaves, **per_node)
     number = _children_first_numbers(parent, n_leaves)
-    old_of_new = np.argsort(number)
+    old_of_new = inverse_permutation(number)
     above = parent[old_of_new]
     renumbered = np.where(above >= 0, number[above], -1)
     moved = {key: _moved(values, old_of_new, key) for key, values in per_node.items()}
