@@ -1,6 +1,7 @@
 """No join of unrelated points where a related place exists."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from graphs import random_graph
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from trees import leaf_sets, random_tree, trees
 import arbora as ab
 from arbora.search.constraints import Links
 from arbora.search.engines import GraphEngine
+from arbora.search.moves import Moves
 from arbora.search.multilevel import Levels, improve_by_levels
 from arbora.search.parts import Kept
 from arbora.search.refine import Effort, Task, improved
@@ -55,6 +57,39 @@ def test_any_tree_is_repaired_and_never_costs_more(tree, seed):
     repaired = join_related(engine, tree, Run())
     assert not unrelated_joins(repaired, graph).any()
     assert engine.costs(repaired).sum() <= engine.costs(tree).sum() * (1 + 1e-12)
+
+
+@settings(max_examples=40)
+@given(trees(min_leaves=3, max_leaves=30), st.integers(0, 10**6), st.data())
+def test_a_few_subtrees_find_places_as_good_without_what_ends_climbs_early(tree, seed, data):
+    engine = GraphEngine(random_graph(tree.n_leaves, np.random.default_rng(seed), density=0.2))
+    tree = tree.binarize()
+    around = np.array([data.draw(st.integers(0, tree.n_nodes - 2))])
+    costs = []
+    for climbs_little in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Moves, "climb_little", lambda self, tree, answer=climbs_little: answer)
+            moved = engine.improve(tree, Run(), Moves(around=around, spreads=False, max_sweeps=1))
+        costs.append(engine.costs(moved).sum())
+    np.testing.assert_allclose(costs[0], costs[1], rtol=1e-12)
+
+
+def test_only_few_small_subtrees_of_a_large_tree_climb_little():
+    tree = random_tree(3000, np.random.default_rng(0))
+    leaf, root = np.array([5]), np.array([tree.root])
+    assert Moves(around=leaf, spreads=False).climb_little(tree)
+    assert not Moves(around=leaf).climb_little(tree)
+    assert not Moves(around=root, spreads=False).climb_little(tree)
+    assert not Moves().climb_little(tree)
+
+
+def test_the_sums_of_the_last_tree_are_remembered():
+    engine = GraphEngine(random_graph(12, np.random.default_rng(0), density=0.5))
+    one, other = (random_tree(12, np.random.default_rng(seed)) for seed in (1, 2))
+    known = engine.cross(one)
+    assert engine.cross(one) is known
+    np.testing.assert_array_equal(engine.cross(other), engine.graph.cross(other))
+    np.testing.assert_array_equal(engine.cross(one), known)
 
 
 def points(n=900, seed=0):

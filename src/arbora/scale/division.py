@@ -165,7 +165,7 @@ def bundled(tree: Tree, weight: Floats, most: float) -> Bundles:
         of_node[k] = bundle
     node_of_leaf = np.empty(tree.n_leaves, dtype=np.int64)
     node_of_leaf[tree.leaf_order] = np.repeat(np.arange(len(nodes)), tree.sizes[nodes])
-    return Bundles(nodes, node_of_leaf, of_node, np.bincount(of_node, below[nodes]))
+    return Bundles(nodes, node_of_leaf, of_node, np.bincount(of_node, below[nodes]).astype(np.float64))
 
 
 def highest(tree: Tree, is_allowed: Bools) -> Ints:

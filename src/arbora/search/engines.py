@@ -103,6 +103,13 @@ class GraphEngine:
         csr = graph.csr
         self.total = graph.total if total is None else total
         self._arrays = gather_kernels.Graph(csr.indptr, csr.indices, csr.data, float(self.total), 0.0)
+        self._crossed: tuple[Tree, np.ndarray] | None = None
+
+    def cross(self, tree: Tree) -> np.ndarray:
+        """``graph.cross(tree)``, remembered for the last tree it was asked for: trees never change."""
+        if self._crossed is None or self._crossed[0] is not tree:
+            self._crossed = tree, self.graph.cross(tree)
+        return self._crossed[1]
 
     def state(self, tree: Tree, n_internal: int | None = None, cross: np.ndarray | None = None) -> State:
         """Changeable arrays of a tree; `cross` is ``graph.cross(tree)`` where that is known already."""
@@ -201,10 +208,12 @@ class GraphEngine:
         state = self.state(tree, moves.n_internal, cross)
         work = gather_kernels.make_work(tree.n_leaves, len(state.nodes))
         can_stop_early, drifts = self.is_plain, self._drifts
+        # what ends climbs early takes a pass over all nodes: few climbs are quicker without it
+        ends_climbs = can_stop_early and not moves.climb_little(tree)
         graph = self._arrays._replace(price=moves.price)
 
         def before_sweep() -> None:
-            if can_stop_early:
+            if ends_climbs:
                 near_kernels.update_rise(state, work)
             elif drifts:
                 measure_again(state, self.graph.cross)

@@ -17,6 +17,8 @@ SECONDS_PER_CALL = 0.1
 FIRST_CHUNK = 256
 # visits of nodes that are enough to be certain of the best place
 UNLIMITED_VISITS = 2**62
+# neighbors of a point, where nobody counted them
+_USUAL_NEIGHBORS = 20
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ class Moves:
     max_tries: float = np.inf
     certain: bool = True
     rng: np.random.Generator | None = None
+
+    def climb_little(self, tree: Tree) -> bool:
+        """Whether so few small subtrees are tried that going from all their neighbors to the root passes few nodes."""
+        if self.around is None or self.spreads:
+            return False
+        n_climbs = _USUAL_NEIGHBORS * tree.sizes[self.around].sum()
+        return bool(n_climbs * tree.depths[: tree.n_leaves].mean() < tree.n_nodes)
 
     def sweep_over(
         self,

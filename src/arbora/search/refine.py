@@ -21,7 +21,7 @@ from arbora.errors import Interrupted
 from arbora.metrics.dasgupta import cost_of_cross
 from arbora.search._state import OBJECTIVES
 from arbora.search.constraints import Links, check_links
-from arbora.search.engines import Engine, make_engine
+from arbora.search.engines import Engine, GraphEngine, make_engine
 from arbora.search.heights import with_heights
 from arbora.search.multilevel import LEVELS, Levels
 from arbora.search.parts import Kept, Part, SearchTree, search_parts
@@ -271,7 +271,7 @@ def _finished(found: Tree, start: Tree, similarity: Similarity, task: Task, engi
         best = found
     elif engine.objective == "dasgupta":
         # where an engine has raised negative similarities, which ranks only binary trees rightly, the given ones decide
-        crosses = [similarity.cross(tree) for tree in (found, start)]
+        crosses = [_cross(tree, similarity, engine) for tree in (found, start)]
         after, before = (
             cost_of_cross(tree, cross, task.sample_weight) for tree, cross in zip((found, start), crosses)
         )
@@ -282,6 +282,13 @@ def _finished(found: Tree, start: Tree, similarity: Similarity, task: Task, engi
         best = found if _is_better(found, start, after, before) else start
     named = best.replace(name=None if start.name is None else start.name[: start.n_leaves])
     return Improved(with_heights(named, similarity, cross), *costs, cross)
+
+
+def _cross(tree: Tree, similarity: Similarity, engine: Engine) -> Floats:
+    """``similarity.cross(tree)``; what the search summed last is not summed again."""
+    if isinstance(engine, GraphEngine) and engine.graph is similarity:
+        return engine.cross(tree)
+    return similarity.cross(tree)
 
 
 def _is_better(found: Tree, start: Tree, after: float, before: float) -> bool:

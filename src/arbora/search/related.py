@@ -27,7 +27,7 @@ MAX_ROUNDS = 50
 def join_related(engine: GraphEngine, tree: Tree, run: Run) -> Tree:
     """The tree, its joins of unrelated points repaired; it never costs more."""
     for _ in range(MAX_ROUNDS):
-        cross = engine.graph.cross(tree)
+        cross = engine.cross(tree)
         sides = unrelated_sides(tree, engine.graph, cross)
         if len(sides) == 0 or run.is_over:
             break
