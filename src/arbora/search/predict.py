@@ -17,7 +17,8 @@ from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _graph_kernels as graph_kernels
 from arbora.search._gather_kernels import make_work
 from arbora.search._state import DASGUPTA, make_state
-from arbora.search.engines import SAFE_WEIGHTS, comparable_features
+from arbora.search.engines import comparable_features
+from arbora.search.safe_graphs import SAFE_WEIGHTS
 from arbora.similarity import FeatureSimilarity, Similarity
 from arbora.similarity.inputs import covering_similarity
 from arbora.similarity.scaling import Scaling
