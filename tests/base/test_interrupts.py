@@ -54,10 +54,13 @@ def test_ctrl_c_waits_until_no_function_of_the_modules_runs():
         guarded["work"]()
         time.sleep(60)
     assert guarded["log"] == ["done"]
+    # pressed three times, interrupted once
+    time.sleep(3 * interrupts._SECONDS_BETWEEN_TRIES)
 
 
 def _press_and_wait():
-    signal.raise_signal(signal.SIGINT)
+    for _ in range(3):
+        signal.raise_signal(signal.SIGINT)
     # it is tried again and again meanwhile
     time.sleep(3 * interrupts._SECONDS_BETWEEN_TRIES)
 
@@ -96,10 +99,11 @@ def twice(x):
 seen = []
 
 class Pressing(jit.event.Listener):
-    "Press Ctrl-C each time that LLVM is entered."
+    "Press Ctrl-C when LLVM is entered for the first time."
     def on_start(self, event):
-        signal.raise_signal(signal.SIGINT)
-        seen.append(type(signal.getsignal(signal.SIGINT)).__name__)
+        if not seen:
+            seen.append(type(signal.getsignal(signal.SIGINT)).__name__)
+            signal.raise_signal(signal.SIGINT)
     def on_end(self, event):
         pass
 
@@ -111,10 +115,10 @@ try:
     import time
     time.sleep(5)
 except KeyboardInterrupt:
-    print("interrupted", len(seen) > 0 and set(seen) == {"HeldBack"})
+    print("interrupted", seen)
 """
 
 
 def test_ctrl_c_inside_of_llvm_interrupts_once_llvm_is_left():
     done = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["interrupted", "True"], done.stdout + done.stderr
+    assert done.stdout.split() == ["interrupted", "['HeldBack']"], done.stdout + done.stderr

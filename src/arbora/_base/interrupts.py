@@ -40,14 +40,21 @@ class HeldBack:
     def __init__(self, handler: Any, modules: str) -> None:
         self.handler = handler
         self._modules = modules
+        self._will_try_again = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self._is_running(frame):
-            again = threading.Timer(_SECONDS_BETWEEN_TRIES, _interrupt_main_thread)
-            again.daemon = True
-            again.start()
-        else:
+        if not self._is_running(frame):
             self.handler(number, frame)
+        elif not self._will_try_again:
+            # however often it is pressed meanwhile, one interrupt is enough
+            self._will_try_again = True
+            timer = threading.Timer(_SECONDS_BETWEEN_TRIES, self._try_again)
+            timer.daemon = True
+            timer.start()
+
+    def _try_again(self) -> None:
+        self._will_try_again = False
+        _interrupt_main_thread()
 
     def _is_running(self, frame: FrameType | None) -> bool:
         while frame is not None:
