@@ -38,6 +38,33 @@ def test_the_cost_equals_its_definition(seed):
     assert found == pytest.approx(cost_by_definition(arrays, W.double().numpy()), rel=1e-5)
 
 
+@pytest.mark.parametrize("depth", [1, 3])
+def test_routers_and_their_gradients_are_those_of_the_plain_formula(depth):
+    generator = torch.Generator().manual_seed(depth)
+    routers = Routers(3, depth, 5, generator)
+    rows = torch.randn(7, 3, generator=generator)
+    torch.nn.init.normal_(routers.shift, generator=generator)
+
+    def gradients(probabilities):
+        routers.zero_grad()
+        (probabilities * torch.arange(probabilities.numel()).reshape(probabilities.shape)).sum().backward()
+        return [parameter.grad.clone() for parameter in routers.parameters()]
+
+    lowest = routers(rows)[-1]
+    hidden = torch.relu(torch.einsum("nd,rdh->rnh", rows, routers.first) + routers.shift)
+    left = torch.sigmoid(hidden @ routers.second + routers.offset).squeeze(2)
+    plain = []
+    for node in range(2**depth):
+        chance, router = torch.ones(7), 0
+        for bit in f"{node:0{depth}b}":
+            chance = chance * (left[router] if bit == "0" else 1 - left[router])
+            router = 2 * router + 1 + int(bit)
+        plain.append(chance)
+    torch.testing.assert_close(lowest, torch.stack(plain, dim=1))
+    for found, expected in zip(gradients(lowest), gradients(torch.stack(plain, dim=1)), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
 def test_certain_routers_pay_dasguptas_cost_of_the_tree_they_decide():
     """Where every way is certain, the relaxed cost times the number of points is Dasgupta's, over the total weight."""
     groups = np.array([0, 0, 1, 2, 3, 3])

@@ -105,11 +105,18 @@ def test_nmi_cuts_into_as_many_clusters_as_known_classes_and_leaves_unknown_out(
 
 def test_tables_of_graphs_score_trees_and_trees_per_objective():
     problem = fph.Problem(GRAPH, CLUB, 6)
-    assert fph.score(problem, TREE) == graph_scores.compressed_quality(GRAPH, TREE, 6)
+    alone = graph_scores.compressed_quality(GRAPH, TREE, 6)
+    assert fph.score(problem._replace(y=None), TREE) == alone
+    assert fph.score(problem, TREE) == {**alone, "nmi": graph_scores.nmi(TREE, GRAPH, CLUB)}
     both = {"tsd": TREE, "dasgupta": TREE.compress(3, GRAPH)}
     assert fph.score(problem, both) == graph_scores.quality(GRAPH, both["dasgupta"], TREE)
-    found = fph._nmi(problem, TREE)
-    assert found == {"nmi": graph_scores.nmi(TREE.compress(6, GRAPH, "tsd"), GRAPH, CLUB)}
+
+
+def test_a_large_tree_is_compressed_for_tsd_before_it_is_compared_with_classes(monkeypatch):
+    monkeypatch.setattr(fph, "N_FOR_CLASSES", 1)
+    found = fph.score(fph.Problem(GRAPH, CLUB, 12), TREE)
+    assert found["nmi"] == graph_scores.nmi(TREE.compress(1, GRAPH, "tsd"), GRAPH, CLUB)
+    assert found["nmi"] != graph_scores.nmi(TREE, GRAPH, CLUB)
 
 
 def test_fph_is_trained_for_each_objective_from_one_start():

@@ -156,7 +156,7 @@ def _kept(out: Path, cell: Cell) -> Record | None:
         if not path.exists():
             continue
         record = records.load(path)
-        if record.answers(cell.parameters, __version__):
+        if record.answers(cell.parameters, __version__) and cell.table.shows(record.values):
             return replace(record, paper=blank.paper, table=blank.table, method=blank.method)
     return None
 

@@ -194,6 +194,10 @@ class Table:
         """Paper and table, as the pages and the command name them."""
         return f"{self.paper}/{self.name}"
 
+    def shows(self, values: Mapping[str, float]) -> bool:
+        """Whether it prints any of these values."""
+        return any(metric.key in values for metric in self.metrics)
+
     def method(self, name: str) -> Method:
         """The method of that name."""
         return next(method for method in self.methods if method.name == name)
