@@ -140,7 +140,7 @@ class Routers(nn.Module):
 
     def forward(self, rows: Tensor) -> list[Tensor]:
         """Probability with which each row reaches each node: a tensor [n_rows, 2**level] per level."""
-        logits: Tensor = _Logits.apply(rows, self.first, self.shift, self.second)
+        logits: Tensor = _Logits.apply(rows, self.first, self.shift, self.second)  # type: ignore[no-untyped-call]
         left = torch.sigmoid(logits.T + self.offset.flatten())
         reach = [torch.ones(len(rows), 1, dtype=rows.dtype)]
         for level in range(self.depth):
@@ -173,7 +173,9 @@ class _Logits(torch.autograd.Function):
         context.save_for_backward(rows, first, shift, second)
         hidden = _Logits._hidden
         parts = _Logits._parts(len(first))
-        return torch.cat([(hidden(rows, first[part], shift[part]) @ second[part]).squeeze(2) for part in parts])
+        return torch.cat(
+            [(hidden(rows, first[part], shift[part]) @ second[part]).squeeze(2) for part in parts]
+        )
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
