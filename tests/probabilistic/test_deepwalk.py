@@ -51,17 +51,22 @@ def test_random_numbers_are_evenly_spread():
     assert counts.min() > 320 and counts.max() < 480
 
 
-def test_a_pair_is_pulled_together_or_pushed_apart_by_logistic_regression():
-    rng = np.random.default_rng(0)
-    for label in (0.0, 1.0):
-        vectors, context = rng.normal(size=(2, 3, 4)).astype(np.float32)
-        before, change = context.copy(), np.zeros(4, dtype=np.float32)
-        score = vectors[0] @ context[1]
-        step = 0.1 * (label - 1 / (1 + np.exp(-score)))
-        kernels.learn_pair(0, 1, label, 0.1, vectors, context, change)
-        np.testing.assert_allclose(change, step * before[1], rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(context[1], before[1] + step * vectors[0], rtol=1e-4, atol=1e-6)
-        np.testing.assert_array_equal(context[[0, 2]], before[[0, 2]])
+@pytest.mark.parametrize("targets", [[1], [1, 3, 2], [2, 4, 4]])
+def test_a_node_is_pulled_to_the_first_target_and_pushed_from_others_by_logistic_regression(targets):
+    vectors, context = np.random.default_rng(0).normal(size=(2, 5, 4)).astype(np.float32)
+    is_near = np.arange(len(targets)) == 0
+    step = 0.1 * (is_near - 1 / (1 + np.exp(-context[targets] @ vectors[0])))
+    expected_vectors, expected_context = vectors.copy(), context.copy()
+    np.add.at(expected_context, targets, np.outer(step, vectors[0]).astype(np.float32))
+    if len(set(targets)) == len(targets):
+        expected_vectors[0] += step @ context[targets]
+    else:
+        # what is drawn twice is pushed twice: the second time from where the first put it
+        expected_vectors[0] += step[:2] @ context[targets[:2]] + step[2] * (context[4] + step[1] * vectors[0])
+    room = [np.empty(4, dtype=np.float32) for _ in range(3)]
+    kernels.learn_node(0, np.array(targets), len(targets), np.float32(0.1), vectors, context, *room)
+    np.testing.assert_allclose(vectors, expected_vectors, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(context, expected_context, rtol=1e-4, atol=1e-6)
 
 
 def test_negatives_are_drawn_by_degree_to_the_power_three_quarters():

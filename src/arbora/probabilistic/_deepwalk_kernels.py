@@ -35,15 +35,28 @@ def walk(ptr, col, cumulative, start, path, state):
 
 
 @kernel(fastmath=True)
-def learn_pair(center, target, label, rate, vectors, context, change):
-    """One step of logistic regression on a (node, context) pair; the node's change is only collected."""
-    score = np.float32(0.0)
-    for d in range(change.shape[0]):
-        score += vectors[center, d] * context[target, d]
-    step = np.float32(rate * (label - 1.0 / (1.0 + np.exp(-score))))
-    for d in range(change.shape[0]):
-        change[d] += step * context[target, d]
-        context[target, d] += step * vectors[center, d]
+def learn_node(center, targets, n_targets, rate, vectors, context, own, change, step):
+    """One step of logistic regression: the node is near the first target, and not near the others.
+
+    All products come before all changes, so that the processor waits for many rows at once, not for one after another.
+    """
+    for d in range(own.shape[0]):
+        own[d] = vectors[center, d]
+        change[d] = 0.0
+    for j in range(n_targets):
+        score = np.float32(0.0)
+        for d in range(own.shape[0]):
+            score += own[d] * context[targets[j], d]
+        step[j] = score
+    for j in range(n_targets):
+        is_near = np.float32(1.0) if j == 0 else np.float32(0.0)
+        step[j] = rate * (is_near - np.float32(1.0) / (np.float32(1.0) + np.exp(-step[j])))
+    for j in range(n_targets):
+        for d in range(own.shape[0]):
+            change[d] += step[j] * context[targets[j], d]
+            context[targets[j], d] += step[j] * own[d]
+    for d in range(own.shape[0]):
+        vectors[center, d] = own[d] + change[d]
 
 
 @kernel(nogil=True)
@@ -70,10 +83,11 @@ def walk_and_learn(
     """
     state = random[0]
     path = np.empty(length, dtype=np.int64)
-    change = np.empty(vectors.shape[1], dtype=np.float32)
+    own, change = np.empty(vectors.shape[1], dtype=np.float32), np.empty(vectors.shape[1], dtype=np.float32)
+    targets, step = np.empty(n_negative + 1, dtype=np.int64), np.empty(n_negative + 1, dtype=np.float32)
     n = order.shape[0]
     for s in range(first, last):
-        now = rate + (last_rate - rate) * s / n
+        now = np.float32(rate + (last_rate - rate) * s / n)
         n_steps, state = walk(ptr, col, cumulative, order[s], path, state)
         for t in range(n_steps):
             state, u = next_random(state)
@@ -81,13 +95,10 @@ def walk_and_learn(
             for other in range(max(0, t - reach), min(n_steps, t + reach + 1)):
                 if other == t:
                     continue
-                change[:] = 0.0
-                learn_pair(path[t], path[other], 1.0, now, vectors, context, change)
+                targets[0], n_targets = path[other], 1
                 for _ in range(n_negative):
                     state, u = next_random(state)
-                    negative = noise[int(u * noise.shape[0])]
-                    if negative != path[other]:
-                        learn_pair(path[t], negative, 0.0, now, vectors, context, change)
-                for d in range(change.shape[0]):
-                    vectors[path[t], d] += change[d]
+                    targets[n_targets] = noise[int(u * noise.shape[0])]
+                    n_targets += targets[n_targets] != path[other]
+                learn_node(path[t], targets, n_targets, now, vectors, context, own, change, step)
     random[0] = state
