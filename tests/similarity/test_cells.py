@@ -8,8 +8,14 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 import arbora as ab
-from arbora.similarity import _neighbors
-from arbora.similarity._cells import in_threads, kmeans_centers, nearby_order, nearest_centers
+from arbora.similarity import _cells, _neighbors
+from arbora.similarity._cells import (
+    in_threads,
+    kmeans_centers,
+    nearby_order,
+    nearest_centers,
+    nearly_nearest_centers,
+)
 
 
 def rows_of(n=3000, n_features=8, seed=0):
@@ -35,6 +41,33 @@ def test_the_nearest_center_is_nearest_by_definition(n, n_cells, n_features, see
     distance = np.linalg.norm(X[:, None].astype(np.float64) - centers, axis=2)
     found = nearest_centers(X, centers, 2)
     assert np.allclose(distance[np.arange(n), found], distance.min(axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize("n_features", [2, 16])
+def test_among_many_centers_nearly_all_rows_find_the_nearest(n_features):
+    rng = np.random.default_rng(n_features)
+    X = rows_of(20_000, n_features)
+    centers = X[rng.choice(len(X), 1000, replace=False)]
+    exact = nearest_centers(X, centers, 2)
+    found = nearly_nearest_centers(X, centers, 1)
+    assert np.array_equal(found, nearly_nearest_centers(X, centers, 2))
+    assert np.mean(found == exact) > 0.995
+    length = [np.square(X - centers[cell]).sum() for cell in (found, exact)]
+    assert length[0] < 1.01 * length[1]
+
+
+def test_few_centers_are_all_tried(monkeypatch):
+    X, centers = rows_of(500), rows_of(40, seed=1)
+    exact = nearest_centers(X, centers, 1)
+    assert np.array_equal(nearly_nearest_centers(X, centers, 1), exact)
+    # groups alone, and all centers near each of them
+    monkeypatch.setattr(_cells, "_MANY_CENTERS", 0)
+    assert np.array_equal(nearly_nearest_centers(X, centers, 1), exact)
+
+
+def test_equal_centers_and_equal_rows_are_assigned():
+    X = np.ones((3000, 3), dtype=np.float32)
+    assert np.array_equal(nearly_nearest_centers(X, X[:800], 2), np.zeros(3000))
 
 
 @pytest.mark.parametrize("seed", range(3))

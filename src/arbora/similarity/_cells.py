@@ -21,6 +21,8 @@ _ROWS_PER_CENTER = 48
 ROWS_AT_ONCE = 1024
 # products that a core's cache holds
 _PRODUCTS_AT_ONCE = 1 << 18
+# centers from which on a row is compared only with those near its group, and of those this many or so times the root
+_MANY_CENTERS, _FEWEST_NEARBY, _NEARBY_PER_ROOT, _GROUPS_PER_ROOT = 768, 256, 6, 2
 
 Singles: TypeAlias = NDArray[np.float32]
 # called with the share of the work that is done
@@ -46,7 +48,7 @@ def kmeans_centers(X: Singles, n_cells: int, seed: int, n_threads: int) -> Singl
     sample = X[rng.choice(len(X), min(len(X), n_cells * _ROWS_PER_CENTER), replace=False)]
     centers = sample[:n_cells].copy()
     for _ in range(_STEPS):
-        cell = nearest_centers(sample, centers, n_threads)
+        cell = nearly_nearest_centers(sample, centers, n_threads)
         sizes = np.bincount(cell, minlength=n_cells)
         ends = cell, np.arange(len(sample))
         member = sp.csr_array((1 / sizes[cell].astype(np.float32), ends), shape=(n_cells, len(sample)))
@@ -59,19 +61,60 @@ def kmeans_centers(X: Singles, n_cells: int, seed: int, n_threads: int) -> Singl
 def nearest_centers(X: Singles, centers: Singles, n_threads: int) -> Ints:
     """The nearest center of each row."""
     cell = np.empty(len(X), dtype=np.int64)
-    squares, doubled = np.einsum("ij,ij->i", centers, centers), -2 * centers.T
-    # a power of two, so that blocks of 1,024 rows are always cut alike
-    n_rows = min(ROWS_AT_ONCE, max(64, 1 << (_PRODUCTS_AT_ONCE // len(centers)).bit_length() - 1))
-
-    rooms = Rooms(n_rows * len(centers), X.dtype)
+    nearest = _NearestOf(centers)
 
     def assign(first: int) -> None:
-        rows = X[first : first + n_rows]
-        values = np.matmul(rows, doubled, out=rooms.room(len(rows), len(centers)))
-        values += squares
-        cell[first : first + n_rows] = values.argmin(axis=1)
+        some = slice(first, first + nearest.n_rows)
+        cell[some] = nearest(X[some])
 
-    in_threads(assign, range(0, len(X), n_rows), n_threads)
+    in_threads(assign, range(0, len(X), nearest.n_rows), n_threads)
+    return cell
+
+
+class _NearestOf:
+    """Finds the nearest of some centers for as many rows at once as their products fit in a core's cache."""
+
+    def __init__(self, centers: Singles) -> None:
+        # a power of two, so that blocks of 1,024 rows are always cut alike
+        self.n_rows = min(ROWS_AT_ONCE, max(64, 1 << (_PRODUCTS_AT_ONCE // len(centers)).bit_length() - 1))
+        self._squares, self._doubled = np.einsum("ij,ij->i", centers, centers), -2 * centers.T
+        self._rooms = Rooms(self.n_rows * len(centers), centers.dtype)
+
+    def __call__(self, rows: Singles) -> Ints:
+        """The nearest center of each row, by number."""
+        values = np.matmul(rows, self._doubled, out=self._rooms.room(len(rows), len(self._squares)))
+        values += self._squares
+        return np.asarray(values.argmin(axis=1))
+
+
+def nearly_nearest_centers(X: Singles, centers: Singles, n_threads: int) -> Ints:
+    """The nearest center of each row, or, of one row in some thousand, another near one: O(sqrt(n_centers)) per row.
+
+    Many centers are grouped first. A row is compared with the groups, then with the centers around its group.
+    """
+    if len(centers) < _MANY_CENTERS:
+        return nearest_centers(X, centers, n_threads)
+    root = float(np.sqrt(len(centers)))
+    groups = np.array_split(nearby_order(centers), int(_GROUPS_PER_ROOT * root))
+    middles = np.stack([centers[group].mean(axis=0) for group in groups])
+    n_nearby = min(len(centers), max(_FEWEST_NEARBY, int(_NEARBY_PER_ROOT * root)))
+    apart = np.einsum("ij,ij->i", centers, centers) - 2 * (middles @ centers.T)
+    # in order, so that of equally near centers the first is taken, as among all
+    nearby = np.sort(np.argpartition(apart, n_nearby - 1, axis=1)[:, :n_nearby], axis=1)
+    group = nearest_centers(X, middles, n_threads)
+    order = np.argsort(group, kind="stable")
+    offsets = np.searchsorted(group[order], np.arange(len(groups) + 1))
+    cell = np.empty(len(X), dtype=np.int64)
+
+    def assign(number: int) -> None:
+        rows, own = order[offsets[number] : offsets[number + 1]], nearby[number]
+        nearest = _NearestOf(centers[own])
+        for first in range(0, len(rows), nearest.n_rows):
+            some = rows[first : first + nearest.n_rows]
+            cell[some] = own[nearest(X[some])]
+
+    # the largest first: none is left when the others are done
+    in_threads(assign, np.argsort(-np.diff(offsets), kind="stable").tolist(), n_threads)
     return cell
 
 

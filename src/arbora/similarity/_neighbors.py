@@ -22,6 +22,7 @@ from arbora.similarity._cells import (
     kmeans_centers,
     nearby_order,
     nearest_centers,
+    nearly_nearest_centers,
     silent_share,
 )
 from arbora.similarity.scaling import column_blocks
@@ -31,7 +32,7 @@ EXACT_UP_TO = 20_000
 # searched for a row, and the nearest to its own cell among which they are
 MOST_CELLS, NEARBY_CELLS = 24, 64
 # share of a sample's neighbors within the cells searched: no need to search more
-GOOD_RECALL = 0.97
+GOOD_RECALL = 0.95
 # sampled for that, and of them compared at once
 _SAMPLED_ROWS, _SAMPLED_AT_ONCE = 256, 64
 # times sqrt(n)
@@ -160,7 +161,7 @@ class NeighborIndex:
         self.centers = kmeans_centers(X, n_cells, seed, n_threads)
         # cells that are near in space have numbers that are near, and so have their rows
         self.centers = self.centers[nearby_order(self.centers)]
-        cell = nearest_centers(X, self.centers, n_threads)
+        cell = nearly_nearest_centers(X, self.centers, n_threads)
         self.order = np.argsort(cell, kind="stable")
         offsets = np.searchsorted(cell[self.order], np.arange(n_cells + 1))
         # near-duplicates fill one cell: cut it into pieces, or it would be compared with itself in O(n^2)
