@@ -95,7 +95,8 @@ def nearly_nearest_centers(X: Singles, centers: Singles, n_threads: int) -> Ints
     if len(centers) < _MANY_CENTERS:
         return nearest_centers(X, centers, n_threads)
     root = float(np.sqrt(len(centers)))
-    groups = np.array_split(nearby_order(centers), int(_GROUPS_PER_ROOT * root))
+    n_groups = int(_GROUPS_PER_ROOT * root)
+    groups = np.array_split(nearby_order(centers, len(centers) // n_groups), n_groups)
     middles = np.stack([centers[group].mean(axis=0) for group in groups])
     n_nearby = min(len(centers), max(_FEWEST_NEARBY, int(_NEARBY_PER_ROOT * root)))
     apart = np.einsum("ij,ij->i", centers, centers) - 2 * (middles @ centers.T)
@@ -133,8 +134,10 @@ class Rooms:
         return flat[: n_rows * n_columns].reshape(n_rows, n_columns)
 
 
-def nearby_order(centers: Singles) -> Ints:
+def nearby_order(centers: Singles, at_most: int = 1) -> Ints:
     """An order in which near centers are together: halves along the longest direction, halved again.
+
+    Halves of `at_most` centers stay as they are.
 
     Examples
     --------
@@ -147,7 +150,7 @@ def nearby_order(centers: Singles) -> Ints:
     todo = [(0, len(order))]
     while todo:
         first, last = todo.pop()
-        if last - first < 2:
+        if last - first <= at_most:
             continue
         some = order[first:last]
         order[first:last] = some[np.argsort(_along_longest_direction(centers[some]), kind="stable")]

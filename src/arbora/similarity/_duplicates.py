@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.threads import allowed_threads, share_out
 from arbora._base.types import Ints
 from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._few_rows import FEW, hash_few
@@ -47,11 +48,13 @@ def group_equal_rows(rows: Any) -> Groups:
 def _dense_keys(rows: Any) -> Any:
     if len(rows) <= FEW:
         return hash_few(_bits(rows))
-    keys = [
-        kernels.hash_rows(_bits(rows[first : first + _ROWS_HASHED]))
-        for first in range(0, len(rows), _ROWS_HASHED)
-    ]
-    return np.concatenate(keys)
+    keys = np.empty(len(rows), dtype=np.uint64)
+
+    def hash_some(first: int, last: int) -> None:
+        keys[first:last] = kernels.hash_rows(_bits(rows[first:last]))
+
+    share_out(hash_some, len(rows), allowed_threads(), at_once=_ROWS_HASHED)
+    return keys
 
 
 def group_by_key(keys: Any) -> Groups:

@@ -23,7 +23,7 @@ def mixed(key):
     return key ^ (key >> np.uint64(31))
 
 
-@kernel()
+@kernel(nogil=True)
 def hash_rows(bits):
     """A key of each row of whole numbers, equal for equal rows: uint64[n_rows]."""
     keys = np.empty(bits.shape[0], np.uint64)

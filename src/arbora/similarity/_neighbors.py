@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.threads import share_out
+from arbora._base.permutations import inverse_permutation
+from arbora._base.threads import allowed_threads, share_out
 from arbora._base.types import AnyFloats, Floats, Ints
 from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._cells import (
@@ -136,9 +137,7 @@ class NeighborIndex:
 
     def points(self) -> AnyFloats:
         """The points in order, in the index's own unit."""
-        rows = np.empty_like(self.rows)
-        rows[self.order] = self.rows
-        return rows
+        return _taken(self.rows, inverse_permutation(self.order), allowed_threads())
 
     def nearby_order(self) -> Ints | None:
         """The points cell by cell; None where there are no cells."""

@@ -126,8 +126,10 @@ def parting_order(tree: Tree, min_size: MinSize = "auto") -> PartingOrder:
         since = np.ones(len(branches), dtype=np.int64)
     else:
         since = tree.n_leaves // (SHARE_OF_MEAN * (tree.sizes[branches] + 1)) + 1
+    is_opened = np.zeros(tree.n_nodes, dtype=np.bool_)
+    is_opened[tree.parent[branches]] = True
     # by number: a largest number among equally high nodes comes first
-    opened = np.unique(tree.parent[branches])[::-1]
+    opened = np.flatnonzero(is_opened)[::-1]
     opened = opened[np.argsort(-height[opened], kind="stable")]
     place = np.empty(tree.n_nodes, dtype=np.int64)
     place[opened] = np.arange(len(opened))
