@@ -40,7 +40,7 @@ _SAMPLED_ROWS, _SAMPLED_AT_ONCE = 256, 64
 _CELLS_PER_ROOT = 2
 # times the mean
 _LARGEST_CELL = 4
-# brought to one scale at once
+# brought to one scale, or to another place, at once
 _ROWS_SHIFTED = 16_384
 # of whom neighbors of neighbors are tried at once: about a quarter of a second. To look up a row costs as much as to
 # read some values.
@@ -393,5 +393,6 @@ def _taken(rows: AnyFloats, order: Ints, n_threads: int) -> AnyFloats:
     def take(first: int, last: int) -> None:
         taken[first:last] = rows[order[first:last]]
 
-    share_out(take, len(order), n_threads)
+    # in pieces: rows taken at once are in memory twice
+    share_out(take, len(order), n_threads, at_once=_ROWS_SHIFTED)
     return taken
