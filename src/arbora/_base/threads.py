@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,8 @@ from arbora._base.params import check_whole
 
 Result = TypeVar("Result")
 _SECONDS_BETWEEN_SIGNALS = 0.1
+# handed out one after the other: the last ones are short
+_SHARES_PER_THREAD = 4
 
 
 def count_cores() -> int:
@@ -74,33 +77,43 @@ def allowed_threads() -> int:
 def share_out(
     work: Callable[[int, int], None], n_items: int, n_threads: int, at_once: int | None = None
 ) -> None:
-    """Call ``work(first, last)`` for contiguous shares of `n_items`, each in a thread of its own.
+    """Call ``work(first, last)`` for contiguous shares of `n_items`, in threads.
 
-    Where a share can take long, `at_once` says how many items a call is given: all threads stop after the present one
-    when one of them fails or Ctrl-C is pressed.
+    Each thread has one share, or, with `at_once`, takes that many items whenever it is free: where a share can take
+    long, or longer than others. All threads stop after their present call when one fails or Ctrl-C is pressed.
     """
-    n_shares = min(n_threads, max(1, n_items))
-    is_stopped = threading.Event()
-
-    def work_on(first: int, last: int) -> None:
-        step = at_once or max(1, last - first)
-        for start in range(first, max(last, first + 1), step):
-            if is_stopped.is_set():
-                return
-            work(start, min(start + step, last))
-
-    if n_shares == 1:
-        work_on(0, n_items)
+    n_calls = min(n_threads, n_items) if at_once is None else -(-n_items // at_once)
+    bounds = np.linspace(0, n_items, max(1, n_calls) + 1).astype(np.int64)
+    if at_once is not None:
+        bounds[1:-1] = at_once * np.arange(1, len(bounds) - 1)
+    shares = list(pairwise(bounds.tolist()))
+    if min(n_threads, len(shares)) <= 1:
+        for first, last in shares:
+            work(first, last)
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-    bounds = np.linspace(0, n_items, n_shares + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(n_shares) as pool:
+    with ThreadPoolExecutor(min(n_threads, len(shares))) as pool:
+        calls = [pool.submit(work, first, last) for first, last in shares]
         try:
-            list(pool.map(work_on, bounds[:-1], bounds[1:]))
+            for call in wait(calls, return_when=FIRST_EXCEPTION).done:
+                call.result()
         except BaseException:
-            is_stopped.set()
+            # what has not begun is not waited for
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def fair_share(n_items: int, n_threads: int) -> int:
+    """How many items `share_out` hands out at once so that no thread waits long for the last one to finish.
+
+    Examples
+    --------
+    >>> from arbora._base.threads import fair_share
+    >>> fair_share(1000, 2), fair_share(0, 2)
+    (125, 1)
+    """
+    return max(1, -(-n_items // (_SHARES_PER_THREAD * n_threads)))
 
 
 def limited_libraries(n_threads: int, kind: str | None = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from arbora._base.threads import allowed_threads, share_out
+from arbora._base.threads import allowed_threads, fair_share, share_out
 from arbora._base.types import Ints
 from arbora.similarity import _kernels as kernels
 
@@ -41,7 +41,7 @@ def contracted(csr: sp.csr_array, label: Ints, n_groups: int) -> sp.csr_array:
             csr.indptr, csr.indices, csr.data, label, members, group_start, offsets, far, weight, length, first, last
         )  # fmt: skip
 
-    share_out(contract, n_groups, n_threads)
+    share_out(contract, n_groups, n_threads, fair_share(n_groups, n_threads))
     indptr = np.zeros(n_groups + 1, dtype=np.int64)
     np.cumsum(length, out=indptr[1:])
     indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=csr.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from arbora._base.threads import share_out
+from arbora._base.threads import fair_share, share_out
 from arbora._base.types import Ints
 from arbora.similarity import _kernels as kernels
 
@@ -33,5 +33,5 @@ def renumbered(csr: sp.csr_array, order: Ints, n_threads: int = 1) -> sp.csr_arr
     def copy(first: int, last: int) -> None:
         kernels.copy_rows(csr.indptr, csr.indices, csr.data, order, place, indptr, indices, data, first, last)
 
-    share_out(copy, n_points, n_threads)
+    share_out(copy, n_points, n_threads, fair_share(n_points, n_threads))
     return sp.csr_array((data, indices, indptr), shape=csr.shape)
