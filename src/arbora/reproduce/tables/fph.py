@@ -110,7 +110,9 @@ def iterated_louvain(problem: Any, seed: int) -> ab.Tree:
 ONE_CLIMB = "tree search, no perturbations"
 TOO_LARGE = {"dblp": "n² triples of 317,080 nodes; the paper's ran out of memory"}
 ALL_PAIRS = {"dblp": "a spanning tree of all pairs of 317,080 vectors takes 800 GB"}
-TOO_MANY = {"dblp": "a perturbation takes about ten CPU minutes there; the row without any shows a single climb"}
+TOO_MANY = {
+    "dblp": "a perturbation takes about ten CPU minutes there; the row without any shows a single climb"
+}
 _QUICK = {"max_epochs": 20}
 SAME_FOR_CLASSES = (
     baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph, slower=0.2),
