@@ -74,6 +74,11 @@ def test_the_papers_deviation_counts_where_it_is_larger():
         ({}, records(failure="MemoryError: full"), "not runnable here (MemoryError: full)"),
         ({"data": Data("zoo", seconds=300)}, [], "not run yet (about 5 CPU minutes per run)"),
         (
+            {"data": Data("zoo", seconds=300), "slower": 9, "seconds": {"zoo": 20}},
+            [],
+            "not run yet (about 20 CPU seconds per run)",
+        ),
+        (
             {"data": Data("zoo", seconds=7200)},
             [],
             "not run yet (about 2.0 CPU hours per run: "

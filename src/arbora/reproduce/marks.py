@@ -77,7 +77,7 @@ class Row:
     @property
     def seconds(self) -> float:
         """Rough CPU seconds of a run, as the plan has them."""
-        return self.data.seconds * self.method.slower
+        return self.method.seconds_on(self.data)
 
     @property
     def is_left(self) -> bool:

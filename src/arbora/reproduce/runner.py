@@ -53,7 +53,7 @@ class Cell:
     @property
     def seconds(self) -> float:
         """Rough CPU seconds."""
-        return self.data.seconds * self.method.slower * (0.3 if self.quick else 1.0)
+        return self.method.seconds_on(self.data) * (0.3 if self.quick else 1.0)
 
     @property
     def parameters(self) -> dict[str, Any]:

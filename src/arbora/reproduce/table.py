@@ -105,6 +105,8 @@ class Method:
         Data sets on which it cannot run here, each with the reason.
     slower : float
         How many times longer it takes than most.
+    seconds : dict of str to float
+        Rough CPU seconds on data sets where `slower` is far off.
     missing : callable
         What has to be installed before it can run; empty where nothing has.
     deviations : callable
@@ -133,9 +135,14 @@ class Method:
     incomparable: str = ""
     skips: Mapping[str, str] = field(default_factory=dict)
     slower: float = 1.0
+    seconds: Mapping[str, float] = field(default_factory=dict)
     missing: Callable[[], str] = _nothing
     deviations: Callable[[], str] = _nothing
     note: str = ""
+
+    def seconds_on(self, data: Data) -> float:
+        """Rough CPU seconds of a run."""
+        return self.seconds.get(data.name, data.seconds * self.slower)
 
     def parameters_for(self, quick: bool) -> dict[str, Any]:
         """Keyword arguments of `run`."""

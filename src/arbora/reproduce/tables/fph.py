@@ -108,6 +108,8 @@ def iterated_louvain(problem: Any, seed: int) -> ab.Tree:
 
 
 ONE_CLIMB = "tree search, no perturbations"
+# of DBLP, in CPU seconds
+WALKS = 1000.0
 TOO_LARGE = {"dblp": "n² triples of 317,080 nodes; the paper's ran out of memory"}
 ALL_PAIRS = {"dblp": "a spanning tree of all pairs of 317,080 vectors takes 800 GB"}
 TOO_MANY = {
@@ -115,12 +117,12 @@ TOO_MANY = {
 }
 _QUICK = {"max_epochs": 20}
 SAME_FOR_CLASSES = (
-    baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph, slower=0.2),
+    baseline("deepwalk-ward", "Ward", printed="Ward", of=_graph, slower=0.2, seconds={"dblp": WALKS + 100}),
     Method("Louvain", iterated_louvain, printed="Louvain", is_random=False, slower=0.1,
            note="Applied repeatedly to its own communities."),
     baseline("deepwalk-ufit", "UFit", printed="UFit", of=_graph, slower=0.5, skips=ALL_PAIRS),
     baseline("deepwalk-hyphc", "HypHC", printed="HypHC", of=_graph, skips=TOO_LARGE),
-    baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=20),
+    baseline("rghc", "RGHC", printed="RGHC", of=_graph, slower=20, seconds={"dblp": WALKS + 400}),
     baseline("average", "Average linkage", printed="Average linkage", of=_graph, is_random=False, slower=0.1),
     baseline("paris", "Paris", of=_graph, is_random=False, slower=0.1),
     baseline("eph", "EPH", of=_graph, slower=1.5,
@@ -129,7 +131,9 @@ SAME_FOR_CLASSES = (
 
 
 def _ghhc(options: Callable[[Problem], dict[str, Any]]) -> Method:
-    return baseline("deepwalk-ghhc", "gHHC", printed="gHHC", of=_graph, options=options)
+    return baseline(
+        "deepwalk-ghhc", "gHHC", printed="gHHC", of=_graph, options=options, seconds={"dblp": WALKS + 300}
+    )
 
 
 _EPOCHS = {"max_epochs": 1000, "patience": 1000}
