@@ -230,7 +230,8 @@ def _by_batches(problem: Problem, seed: int, *, max_epochs: int) -> Any:
         "batch_limit": max(2000, int(200_000 * share)),
     }
     model = ab.FPH(
-        n_internal=problem.n_internal, init="random", max_epochs=max_epochs, evaluate_every=max(max_epochs // 4, 1),
+        n_internal=problem.n_internal, init="random", max_epochs=max_epochs, patience=max_epochs,
+        evaluate_every=max(max_epochs // 8, 1),
         random_state=seed, **options,
     )  # fmt: skip
     return {"dasgupta": (tree := model.fit(problem.graph).tree_), "tsd": tree}
