@@ -59,6 +59,15 @@ GRAPHS = (
         metrics=_GRAPH_METRICS,
     ),
     System(
+        name="communities",
+        title="Average linkage inside communities",
+        takes=("graph",),
+        gives="tree",
+        paper="none: Louvain's communities, divided again and again, decide which merges come first",
+        call="arbora.linkages:community_linkage",
+        metrics=_GRAPH_METRICS,
+    ),
+    System(
         name="dcsbm",
         title="DCSBM",
         takes=("graph",),

@@ -69,28 +69,37 @@ def graph_linkage(similarity: Any, method: GraphMethod = "average", *, n_jobs: i
     array([ 1.,  1., 40.])
     """
     check_choice(method, "method", GRAPH_METHODS)
-    found = as_similarity(similarity)
-    csr = found.csr
-    if csr is None:
-        raise TypeError(
-            f"graph_linkage needs a graph. {type(found).__name__} has no sparse form: use arbora.linkage."
-        )
+    found, csr, exponent = checked_graph(similarity)
     if found.n_points == 1:
         return Tree([-1], 1, height=[0.0], name=found.names)
-    if csr.nnz >= 2**31:
-        raise ValueError(f"A graph may have up to 2^30 edges. Got {csr.nnz // 2}.")
-    tree = _tree_from_merges(*_merges(found, csr, method, count_threads(n_jobs)), found.n_points)
+    merges = _merges(found, csr, method, exponent, count_threads(n_jobs))
+    tree = tree_from_merges(*merges, found.n_points)
     return tree if found.names is None else tree.replace(name=found.names)
 
 
-def _merges(found: Similarity, csr: sp.csr_array, method: GraphMethod, n_threads: int) -> Merges:
+def checked_graph(similarity: Any) -> tuple[Similarity, sp.csr_array, int]:
+    """What was given, its edges, and the power of two to divide them by.
+
+    Such a division is exact, and after it sums and products of weights of any size neither overflow nor vanish.
+    """
+    found = as_similarity(similarity)
+    csr = found.csr
+    if csr is None:
+        raise TypeError(f"A graph is needed. {type(found).__name__} has no sparse form: use arbora.linkage.")
+    if csr.nnz >= 2**31:
+        raise ValueError(f"A graph may have up to 2^30 edges. Got {csr.nnz // 2}.")
     # the loops of the kernels would never end on NaN
     check_finite(csr.data, "The weights of the graph's edges")
     if len(csr.data) and csr.data.min() < 0:
         raise ValueError(f"The weights of edges must not be negative. The smallest is {csr.data.min():.6g}.")
-    # by a power of two, which is exact: sums and products of weights of any size neither overflow nor vanish
+    largest = max(csr.data.max(initial=0.0), found.self_loops.max(initial=0.0))
+    return found, csr, int(np.frexp(largest)[1])
+
+
+def _merges(
+    found: Similarity, csr: sp.csr_array, method: GraphMethod, exponent: int, n_threads: int
+) -> Merges:
     loops = found.self_loops
-    exponent = int(np.frexp(max(csr.data.max(initial=0.0), loops.max(initial=0.0)))[1])
     if found.n_points >= LARGE and method in ("average", "paris"):
         merges = _merges_in_rounds(found, csr, method, exponent, n_threads)
     else:
@@ -150,9 +159,22 @@ def heavy_linkage(csr: sp.csr_array, sizes: Floats) -> Tree:
     """
     if csr.shape[0] == 1:
         return Tree([-1], 1)
-    end, weight = _list_edges(csr)
-    left, right, similarity = kernels.agglomerate(end, weight, sizes.astype(np.float64), kernels.AVERAGE)
-    return _tree_from_merges(left, right, similarity, csr.shape[0])
+    return tree_from_merges(*average_merges(csr, sizes, n_threads=1), csr.shape[0])
+
+
+def average_merges(csr: sp.csr_array, sizes: Floats, n_threads: int) -> Merges:
+    """Merges of average linkage of groups of points; parts without an edge between them stay apart.
+
+    Merge t joins nodes left[t] and right[t] into node ``len(sizes) + t``.
+    """
+    n_groups = len(sizes)
+    if n_groups < LARGE:
+        end, weight = _list_edges(csr)
+        merges: Merges = kernels.agglomerate(end, weight, sizes.astype(np.float64), kernels.AVERAGE)
+        return merges
+    start, length = csr.indptr[:-1].astype(np.int64), np.diff(csr.indptr).astype(np.int32)
+    rows = Rows(start, length, csr.indices.astype(np.int32), csr.data.astype(np.float64, copy=False))
+    return merge_in_rounds(rows, sizes, np.arange(n_groups), n_threads)
 
 
 def _list_edges(csr: sp.csr_array) -> tuple[NDArray[np.int32], Floats]:
@@ -171,7 +193,7 @@ def _by_degree(merges: Merges, degree: Floats) -> Merges:
         return left, right, similarity * degree.sum()
 
 
-def _tree_from_merges(left: Ints, right: Ints, similarity: Floats, n_points: int) -> Tree:
+def tree_from_merges(left: Ints, right: Ints, similarity: Floats, n_points: int) -> Tree:
     similarity = kernels.cap_by_children(left, right, similarity, n_points)
     # stable: children stay before parents
     order = np.argsort(-similarity, kind="stable")

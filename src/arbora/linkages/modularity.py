@@ -86,6 +86,39 @@ def nested_communities(adjacency: sp.csr_array, n_levels: int) -> list[Ints]:
     return levels
 
 
+def divided_communities(adjacency: sp.csr_array, undivided: int) -> list[Ints]:
+    """Louvain's communities, those of more than `undivided` nodes divided again and again, coarsest first.
+
+    A level is listed only if it divides something; labels of one level count the parts of all its communities.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from arbora.linkages.modularity import divided_communities
+    >>> path = sp.diags_array([np.ones(8), np.ones(8)], offsets=[-1, 1]).tocsr()
+    >>> [len(set(level.tolist())) for level in divided_communities(path, 2)]
+    [3, 4]
+    >>> divided_communities(path, 9)
+    []
+    """
+    levels: list[Ints] = []
+    label = np.zeros(adjacency.shape[0], dtype=np.int64)
+    is_open = np.array([adjacency.nnz > 0])
+    while (is_open & (np.bincount(label) > undivided)).any():
+        to_divide = is_open & (np.bincount(label) > undivided)
+        finer, still_open = np.zeros_like(label), list[bool]()
+        for number, (nodes, inside) in enumerate(_parts(adjacency, label)):
+            divides = to_divide[number] and inside.nnz > 0
+            within = merged_communities(inside) if divides else np.zeros(len(nodes), dtype=np.int64)
+            n_parts = int(within.max()) + 1
+            finer[nodes] = len(still_open) + within
+            still_open.extend([1 < n_parts < len(nodes)] * n_parts)
+        label, is_open = finer, np.array(still_open)
+        if len(is_open) > len(to_divide):
+            levels.append(label)
+    return levels
+
+
 def aggregated(adjacency: sp.csr_array, label: Ints) -> sp.csr_array:
     """The graph between communities; edges inside one are its self-loop."""
     n = len(label)
@@ -152,4 +185,10 @@ def _parts(adjacency: sp.csr_array, label: Ints) -> Iterator[tuple[Ints, sp.csr_
         )
 
 
-__all__ = ["aggregated", "first_communities", "merged_communities", "nested_communities"]
+__all__ = [
+    "aggregated",
+    "divided_communities",
+    "first_communities",
+    "merged_communities",
+    "nested_communities",
+]

@@ -19,7 +19,6 @@ from arbora._base.progress import Bar, ProgressCallback, Stage, both, check_prog
 from arbora._base.random import with_words_for_seed
 from arbora._base.threads import count_threads
 from arbora._base.types import PathLike, RandomState
-from arbora.linkages import linkage
 from arbora.search.components import join_components
 from arbora.search.inputs import (
     DIRECTIONS,
@@ -36,6 +35,7 @@ from arbora.search.inputs import (
 from arbora.search.multilevel import LEVELS
 from arbora.search.refine import MAX_SWEEPS, Effort, Improved, Task, improved
 from arbora.search.report import ClusterReport, cost_per_weight
+from arbora.search.start import first_tree
 from arbora.similarity import Similarity, are_few
 from arbora.similarity.scaling import SCALES, Scale, Scaling, choose, fit_scaling
 from arbora.tree import Tree
@@ -66,9 +66,10 @@ def cluster(
     """Hierarchical clustering of vectors, a graph or any similarity, with choices that suit its size.
 
     Vectors become a graph of nearest neighbors, on which a tree's cost says how pure its clusters are (on all
-    pairs it hardly does). Average linkage gives a first tree; `refine` improves it. Above 30,000 points each
-    subtree is tried a few times, which is most of the gain for a part of the time;
-    ``TreeClustering().fit(data).refine()`` continues from there, on the same similarity.
+    pairs it hardly does). Average linkage gives a first tree, of large networks inside their communities first
+    (`arbora.linkages.community_linkage`); `refine` improves it. Above 30,000 points each subtree is tried a few times,
+    which is most of the gain for a part of the time; ``TreeClustering().fit(data).refine()`` continues from there, on
+    the same similarity.
 
     Parameters
     ----------
@@ -324,7 +325,7 @@ def build(given: Input, options: Options, progress: ProgressCallback = silent) -
         settled = settled._replace(given=given)
     with Timed(seconds, "average linkage", progress):
         # names from here on, so that an interrupted search hands out a tree with names
-        first = linkage(compared, "average", n_jobs=n_threads).replace(name=given.names)
+        first = first_tree(compared, n_threads).replace(name=given.names)
     with Timed(seconds, "refine", progress) as stage:
         found = _refined(first, compared, options, stage.update)
     with Timed(seconds, "components", progress):

@@ -55,6 +55,10 @@ class Levels:
         Pieces (or points) in the largest subtree that one level moves: the level above moves larger ones.
     growth : int
         How many times larger regions become from phase to phase.
+    least_gain : float
+        Share of the cost that a pass over all levels must save for another one to follow.
+    most_passes : int
+        Passes over all levels, at most.
     """
 
     regions: int = 4_000
@@ -66,6 +70,8 @@ class Levels:
     max_visits: int = 1000
     moved_at_once: int = 16
     growth: int = 8
+    least_gain: float = 0.01
+    most_passes: int = 8
 
     def phases(self, n_points: int, block: int, sweeps: int, top_sweeps: int) -> list[Phase]:
         """Ever larger regions, from blocks to the whole."""
@@ -197,6 +203,18 @@ class ByRegions:
     max_sweeps: int
 
     def improve(self, tree: Tree, run: Run, rng: np.random.Generator) -> Tree:
+        """Pass after pass over all levels, as long as one gains enough; a single pass if there is but one sweep."""
+        cost = float(self.engine.costs(tree).sum())
+        for number in range(1 if self.max_sweeps == 1 else self.levels.most_passes):
+            share = (0.0, 1.0) if self.max_sweeps == 1 else (1 - 0.3**number, 1 - 0.3 ** (number + 1))
+            with run.portion(*share):
+                tree = self._improve_once(tree, run, rng)
+            before, cost = cost, float(self.engine.costs(tree).sum())
+            if run.is_over or before - cost <= self.levels.least_gain * before:
+                break
+        return tree
+
+    def _improve_once(self, tree: Tree, run: Run, rng: np.random.Generator) -> Tree:
         """Inside blocks, between ever smaller pieces, and point by point over ever larger regions."""
         block_sweeps = min(self.max_sweeps, self.levels.block_sweeps)
         blocks = [Phase(self.levels.block, block_sweeps)]
