@@ -130,6 +130,7 @@ def _linkages(rows: Floats) -> list[Callable[[], Any]]:
     near = ab.similarity.knn(rows)
     return [
         *(lambda method=method: ab.linkage(near, method) for method in ("single", "complete", "paris")),
+        lambda: ab.linkages.community_linkage(near, undivided=10),
         lambda: ab.bisecting_kmeans(rows, random_state=0),
         lambda: ab.hierarchical_kmeans(rows, random_state=0),
     ]
