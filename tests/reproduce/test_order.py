@@ -1,4 +1,4 @@
-"""Average linkage by chains: the same tree where no merges are equal, the authors' rule where they are."""
+"""Average linkage by the authors' rule for equal merges, and NMI at cuts over random orders of the nodes."""
 
 import itertools
 
@@ -7,7 +7,14 @@ import pytest
 import scipy.sparse as sp
 
 import arbora as ab
+from arbora.probabilistic import small_hsbm
+from arbora.reproduce.tables import fph_order as order
+from arbora.reproduce.tables.fph import Problem
 from arbora.reproduce.tables.fph_order import chain_linkage
+
+DRAWN = small_hsbm(0)
+PROBLEM = Problem(ab.similarity.graph(DRAWN.adjacency), DRAWN.levels[1], 12)
+SHUFFLED = order.Shuffled(PROBLEM, {"Average linkage": 0.5, "FPH": 2.0})
 
 
 def chain_definition(adjacency):
@@ -58,3 +65,38 @@ def test_parts_that_no_edge_joins_meet_above_their_own_trees():
     tree = chain_linkage(ab.similarity.graph(([0, 1, 3], [1, 2, 4]), n_points=6))
     assert tree.n_leaves == 6 and tree.is_binary
     assert {(3, 4), (0, 1, 2)} <= clusters_of(tree)
+
+
+# ---- cuts over orders --------------------------------------------------------------------------------------------
+
+
+def test_both_cuts_of_a_tree_score_the_planted_one_best():
+    found = order._both_cuts(PROBLEM, DRAWN.tree)
+    assert found["nmi_weighed"] == pytest.approx(1.0) and 0 <= found["nmi"] <= 1
+
+
+def test_an_order_renumbers_nodes_and_labels_together():
+    problem = SHUFFLED.in_order(3)
+    placed = np.random.default_rng(3).permutation(PROBLEM.graph.n_points)
+    wanted = PROBLEM.graph.csr.toarray()[np.ix_(placed, placed)]
+    np.testing.assert_array_equal(problem.graph.csr.toarray(), wanted)
+    np.testing.assert_array_equal(problem.y, np.asarray(PROBLEM.y)[placed])
+
+
+@pytest.mark.parametrize(
+    "tree, parameters, printed", [("average", {}, 0.5), ("chains", {}, 0.5), ("fph", {"max_epochs": 1}, 2.0)]
+)
+def test_scores_over_orders_are_those_of_each_order(tree, parameters, printed):
+    found = order._over_orders(SHUFFLED, 0, tree=tree, n_orders=2, **parameters)
+    again = order._over_orders(SHUFFLED, 0, tree=tree, n_orders=2, **parameters)
+    assert found == again and len(found.nmi) == 2 and found.printed == printed
+    assert found.nmi[1] == order._compressed_nmi(
+        SHUFFLED.in_order(1), order._TREES[tree](SHUFFLED.in_order(1), 1, **parameters)
+    )
+
+
+def test_the_spread_counts_orders_that_reach_the_printed_figure_as_it_is_printed():
+    found = order._spread(SHUFFLED, order.Scattered([0.2, 0.3996, 0.6, 0.8], 0.4))
+    assert found["nmi_printed"] == 0.4 and found["percent_reaching"] == 75
+    assert (found["nmi_least"], found["nmi_largest"]) == (0.2, 0.8)
+    assert found["nmi_mean"] == pytest.approx(0.4999) and found["nmi_deviation"] > 0

@@ -107,8 +107,3 @@ def test_training_and_search_are_judged_alike_and_the_planted_tree_is_found():
     assert searched["tsd_percent"] >= start["tsd_percent"] - 1e-9
     perfect = figures._judged(PROBLEM, DRAWN.tree, "flat")
     assert perfect["nmi"] == pytest.approx(1.0)
-
-
-def test_both_cuts_of_a_tree_score_the_planted_one_best():
-    found = figures._both_cuts(PROBLEM, DRAWN.tree)
-    assert found["nmi_weighed"] == pytest.approx(1.0) and 0 <= found["nmi"] <= 1
