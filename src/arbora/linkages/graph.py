@@ -121,13 +121,21 @@ def _merges_in_rounds(
     else:
         csr, loops = renumbered(csr, order, n_threads), loops[order]
     start, length = csr.indptr[:-1].astype(np.int64), np.diff(csr.indptr).astype(np.int32)
-    weight = np.ldexp(csr.data, -exponent, dtype=np.float64)
+    weight = _scaled(csr.data, -exponent)
     rows = Rows(start, length, csr.indices.astype(np.int32), weight)
     if method == "average":
         return merge_in_rounds(rows, np.ones(found.n_points), order, n_threads)
     here = np.repeat(np.arange(found.n_points), length)
     degree: Floats = loops + np.bincount(here, weight, minlength=found.n_points)
     return _by_degree(merge_in_rounds(rows, degree, order, n_threads), degree)
+
+
+def _scaled(weight: NDArray[Any], exponent: int) -> Floats:
+    """The weights times a power of two."""
+    if abs(exponent) > 1000:
+        # the power itself might not be a number
+        return np.ldexp(weight, exponent, dtype=np.float64)
+    return np.multiply(weight, 2.0**exponent, dtype=np.float64)
 
 
 def _merges_one_by_one(csr: sp.csr_array, loops: Floats, method: GraphMethod, exponent: int) -> Merges:

@@ -71,11 +71,12 @@ class RegionSearch:
         self._given, self._n_threads = tree, n_threads
         self._order = np.array(tree.leaf_order)
         begin = tree.leaf_start[n:]
-        # children before parents, and all that is below a node together
-        postorder = np.argsort((begin + tree.sizes[n:]) * n - begin)
+        # children before parents, and all that is below a node together: a node of m leaves comes after the m - 2
+        # others of its subtree and after those whose last leaf is before its first
+        n_ended = np.cumsum(np.bincount(begin + tree.sizes[n:], minlength=n + 1))
         self._number = np.empty(tree.n_nodes, dtype=np.int64)
         self._number[:n] = tree.leaf_start[:n]
-        self._number[n + postorder] = n + np.arange(n - 1)
+        self._number[n:] = n + tree.sizes[n:] - 2 + n_ended[begin]
         self.nodes = np.zeros(tree.n_nodes, dtype=NODE)
         csr = renumbered(graph, self._order, n_threads)
         cross = np.zeros(tree.n_nodes)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from arbora._base.threads import allowed_threads, share_out
 from arbora._base.types import Bools, Floats, Ints
 from arbora.search.engines import GraphEngine
 from arbora.search.moves import Moves
 from arbora.search.run import Run
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
-from arbora.tree.pass_kernels import max_to_root
+from arbora.tree.pass_kernels import max_to_root, note_farthest
 
 # each round repairs most of what is left; after this many, what remains differs by little more than rounding
 MAX_ROUNDS = 50
@@ -68,13 +69,12 @@ def unrelated_joins(tree: Tree, graph: GraphSimilarity, cross: Floats | None = N
 def _are_left(tree: Tree, graph: GraphSimilarity) -> Bools:
     """Which internal nodes have an edge from inside to outside: to a leaf before their first or after their last."""
     csr, place = graph.csr, tree.leaf_start[: tree.n_leaves].astype(np.int32)
-    rows = np.flatnonzero(np.diff(csr.indptr))
-    far, is_weightless = place[csr.indices], csr.data <= 0
-    if is_weightless.any():
-        far[is_weightless] = np.repeat(place, np.diff(csr.indptr))[is_weightless]
     earliest, latest = (np.full(tree.n_nodes, -tree.n_leaves, dtype=np.int64) for _ in range(2))
-    earliest[rows] = -np.minimum.reduceat(far, csr.indptr[rows]) if len(rows) else 0
-    latest[rows] = np.maximum.reduceat(far, csr.indptr[rows]) if len(rows) else 0
+
+    def note(first: int, last: int) -> None:
+        note_farthest(csr.indptr, csr.indices, csr.data, place, first, last, earliest, latest)
+
+    share_out(note, tree.n_leaves, allowed_threads())
     first = tree.leaf_start
     leaves_before = -max_to_root(tree.parent, earliest) < first
     leaves_after = max_to_root(tree.parent, latest) >= first + tree.sizes

@@ -59,6 +59,9 @@ def _dense_keys(rows: Any) -> Any:
 
 def group_by_key(keys: Any) -> Groups:
     """Groups of points with equal keys."""
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return Groups(np.arange(len(keys)), np.arange(len(keys)))
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     number = np.empty(len(first), dtype=np.int64)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # values gathered at once when pairs are evaluated
 _PAIRS_PER_BLOCK = 1 << 20
 # values scaled at once
-_VALUES_AT_ONCE = 1 << 20
+_VALUES_AT_ONCE = 1 << 18
 
 
 class FeatureSimilarity(Similarity):

@@ -133,7 +133,8 @@ def parting_order(tree: Tree, min_size: MinSize = "auto") -> PartingOrder:
     opened = opened[np.argsort(-height[opened], kind="stable")]
     place = np.empty(tree.n_nodes, dtype=np.int64)
     place[opened] = np.arange(len(opened))
-    in_line = np.argsort(since, kind="stable")
+    # NumPy sorts short whole numbers by their digits
+    in_line = np.argsort(since.astype(np.min_scalar_type(since.max(initial=0))), kind="stable")
     branches, since = branches[in_line], since[in_line]
     when, places = kernels.part_branches(place[tree.parent[branches]], since, len(opened))
     nodes = opened[places]

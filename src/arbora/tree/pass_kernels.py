@@ -70,6 +70,17 @@ def max_to_root(parent, value):
     return highest
 
 
+@pass_kernel(nogil=True)
+def note_farthest(indptr, indices, data, place, first, last, earliest, latest):
+    """Of rows first .. last-1 of a graph: minus the first and the last place of a neighbor by a positive weight."""
+    for row in range(first, last):
+        for k in range(indptr[row], indptr[row + 1]):
+            if data[k] > 0:
+                at = place[indices[k]]
+                earliest[row] = max(earliest[row], -at)
+                latest[row] = max(latest[row], at)
+
+
 @pass_kernel()
 def count_depths(parent):
     """Number of edges from the root to each node."""
