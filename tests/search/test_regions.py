@@ -230,3 +230,13 @@ def test_the_same_seed_gives_the_same_tree_on_any_number_of_threads():
         trees = [call(n_jobs) for n_jobs in (1, 2, 3)]
         assert all(np.array_equal(trees[0].parent, tree.parent) for tree in trees)
         assert all(np.array_equal(trees[0].height, tree.height) for tree in trees)
+
+
+def test_an_engine_in_another_order_costs_the_same():
+    graph = ab.similarity.graph(random_graph(60, np.random.default_rng(0)))
+    tree, order = random_tree(60, np.random.default_rng(1)), np.random.default_rng(2).permutation(60)
+    for objective in ("dasgupta", "tsd"):
+        engine = GraphEngine(graph, objective)
+        moved = engine.in_order(order)
+        np.testing.assert_array_equal(moved.graph.csr.toarray(), graph.csr.toarray()[np.ix_(order, order)])
+        assert moved.costs(tree.restrict(order)).sum() == pytest.approx(engine.costs(tree).sum())

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from trees import leaf_sets, random_tree, trees
 
 import arbora as ab
+from arbora.search._region_kernels import Reach
 from arbora.search.constraints import Links
 from arbora.search.engines import GraphEngine
 from arbora.search.moves import Moves
 from arbora.search.multilevel import Levels, improve_by_levels
 from arbora.search.parts import Kept
 from arbora.search.refine import Effort, Task, improved
+from arbora.search.regions import Phase, RegionSearch
 from arbora.search.related import join_related, unrelated_joins, unrelated_sides
 from arbora.search.run import Run
 
@@ -101,14 +103,35 @@ def test_a_search_by_levels_with_one_sweep_leaves_none():
     graph = ab.similarity.knn(points(), 6)
     start = random_tree(900, np.random.default_rng(1))
     engine = GraphEngine(graph)
-    unrepaired = improve_by_levels(
+    searched = improve_by_levels(
         engine, start, Run(), np.random.default_rng(0), levels=SMALL_LEVELS, max_sweeps=1
     )
-    assert unrelated_joins(unrepaired, graph).sum() > 0
     task = Task("dasgupta", None, 1, None, 0, Links(), Kept())
     found = improved(start, graph, task, Effort(), 0, levels=SMALL_LEVELS).tree
     assert not unrelated_joins(found, graph).any()
-    assert engine.costs(found).sum() <= engine.costs(unrepaired).sum()
+    assert engine.costs(found).sum() <= engine.costs(searched).sum()
+
+
+def test_regions_repair_joins_of_unrelated_points_as_they_are():
+    graph = ab.similarity.knn(points(), 6)
+    start = random_tree(900, np.random.default_rng(1)).binarize()
+    search = RegionSearch(start, graph.csr, np.ones(900))
+    search.search([Phase(100), Phase(900)], Reach(max_size=16), Run())
+    unrepaired = search.tree()
+    assert unrelated_joins(unrepaired, graph).sum() > 0
+    search.relate(Run())
+    repaired = search.tree()
+    assert not unrelated_joins(repaired, graph).any()
+    costs = [ab.metrics.dasgupta_cost(tree, graph) for tree in (repaired, unrepaired)]
+    assert costs[0] < costs[1]
+
+
+def test_regions_of_a_graph_without_weights_have_nothing_to_repair():
+    start = random_tree(8, np.random.default_rng(0)).binarize()
+    search = RegionSearch(start, sp.csr_array((8, 8)), np.ones(8))
+    before = search.tree()
+    search.relate(Run())
+    assert search.tree() == before
 
 
 def test_a_search_whose_time_is_up_leaves_none():

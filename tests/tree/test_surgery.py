@@ -8,7 +8,15 @@ from trees import chain, clades, leaf_sets, trees
 
 from arbora import Tree
 from arbora.tree import edit_kernels
-from arbora.tree.surgery import graft, is_above, labels_by_position, top_over, with_top
+from arbora.tree.matching import renumbered
+from arbora.tree.surgery import (
+    graft,
+    in_depth_first_order,
+    is_above,
+    labels_by_position,
+    top_over,
+    with_top,
+)
 
 any_tree = trees(max_leaves=14, unary=0.2, heights=True)
 
@@ -120,6 +128,17 @@ def test_pair_children_returns_where_each_node_came_from(tree):
     for node in range(binary.n_nodes):
         assert below[node] <= below_before[source[node]]
         assert added[node] or below[node] == below_before[source[node]]
+
+
+@given(any_tree)
+def test_in_depth_first_order_leaves_and_nodes_are_numbered_as_they_are_finished(tree):
+    ordered, old = in_depth_first_order(tree)
+    assert ordered.leaf_order.tolist() == list(range(tree.n_leaves))
+    # after a node come only those that begin behind it or are above it
+    ends = ordered.leaf_start + ordered.sizes
+    assert (np.diff(ends[tree.n_leaves :]) >= 0).all()
+    back = renumbered(ordered, np.argsort(old))
+    assert back.same_topology(tree.replace(height=None))
 
 
 def test_a_unary_chain_above_one_leaf_collapses_to_the_leaf():

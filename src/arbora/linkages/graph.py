@@ -132,10 +132,14 @@ def _merges_in_rounds(
 
 def _scaled(weight: NDArray[Any], exponent: int) -> Floats:
     """The weights times a power of two."""
-    if abs(exponent) > 1000:
-        # the power itself might not be a number
-        return np.ldexp(weight, exponent, dtype=np.float64)
-    return np.multiply(weight, 2.0**exponent, dtype=np.float64)
+    # np.ldexp is much slower, but this power might not be a number
+    is_extreme = abs(exponent) > 1000
+    scaled: Floats = (
+        np.ldexp(weight, exponent, dtype=np.float64)
+        if is_extreme
+        else np.multiply(weight, 2.0**exponent, dtype=np.float64)
+    )
+    return scaled
 
 
 def _merges_one_by_one(csr: sp.csr_array, loops: Floats, method: GraphMethod, exponent: int) -> Merges:

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.threads import allowed_threads
 from arbora._base.types import Floats
 from arbora.search import _bound_kernels as bound_kernels
 from arbora.search import _feature_kernels as feature_kernels
@@ -29,6 +30,7 @@ from arbora.search.run import Run
 from arbora.search.safe_graphs import SAFE_WEIGHTS, as_graph, in_safe_range
 from arbora.similarity import FeatureSimilarity, GraphSimilarity, Similarity
 from arbora.similarity.contraction import contracted
+from arbora.similarity.renumbering import renumbered
 from arbora.tree import Tree
 from arbora.tree.edit_kernels import DASGUPTA as DASGUPTA_LOSS
 from arbora.tree.edit_kernels import SAMPLING_DIVERGENCE as SAMPLING_LOSS
@@ -182,6 +184,12 @@ class GraphEngine:
         csr.sort_indices()
         graph = GraphSimilarity(csr, self.graph.self_loops[leaves])
         return GraphEngine(graph, self.objective, self.leaf_size[leaves], self.total, self.is_lone[leaves])
+
+    def in_order(self, order: np.ndarray) -> GraphEngine:
+        """The engine of all points in another order."""
+        csr = renumbered(self.graph.csr, order, allowed_threads())
+        graph = GraphSimilarity(csr, self.graph.self_loops[order])
+        return GraphEngine(graph, self.objective, self.leaf_size[order], self.total, self.is_lone[order])
 
     def contract(self, labels: np.ndarray, n_groups: int) -> GraphEngine:
         """The engine whose points are groups. Pairs within a group no longer count; a lone point's loop does."""

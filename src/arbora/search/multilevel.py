@@ -11,7 +11,7 @@ searched by regions in threads. Other objectives search blocks in threads, and t
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -27,7 +27,14 @@ from arbora.search.regions import Phase, RegionSearch
 from arbora.search.run import Run
 from arbora.similarity import GraphSimilarity
 from arbora.tree import Tree
-from arbora.tree.surgery import graft, labels_by_position, top_over, with_top
+from arbora.tree.matching import renumbered
+from arbora.tree.surgery import (
+    graft,
+    in_depth_first_order,
+    labels_by_position,
+    top_over,
+    with_top,
+)
 
 _BLOCKS_DONE, _PIECES_DONE = 0.6, 0.75  # share of the time at which blocks and pieces are finished
 
@@ -121,13 +128,13 @@ def improve_by_levels(
         )
         with run.portion(_PIECES_DONE, 1):
             tree = run.step(partial(engine.improve, tree, run, moves), rng)
-    return tree.restrict(inverse_permutation(order))
+    return renumbered(tree, inverse_permutation(order))
 
 
 def in_leaf_order(tree: Tree, engine: GraphEngine) -> tuple[Tree, GraphEngine, Ints]:
-    """Renumber leaves in depth-first order, so that what is near in the tree is near in memory."""
-    order = np.array(tree.leaf_order)
-    return tree.restrict(order), engine.restrict(order), order
+    """Renumber points in depth-first order, so that what is near in the tree is near in memory."""
+    ordered, order = in_depth_first_order(tree)
+    return ordered, engine.in_order(order), order
 
 
 def improve_blocks(
@@ -204,10 +211,15 @@ class ByRegions:
 
     def improve(self, tree: Tree, run: Run, rng: np.random.Generator) -> Tree:
         """Pass after pass over all levels, as long as one gains enough; a single pass if there is but one sweep."""
+        ordered, engine, order = in_leaf_order(tree, self.engine)
+        levels = replace(self, engine=engine)
+        improve = levels._improve_once if self.max_sweeps == 1 else levels._pass_after_pass
+        return renumbered(improve(ordered, run, rng), inverse_permutation(order))
+
+    def _pass_after_pass(self, tree: Tree, run: Run, rng: np.random.Generator) -> Tree:
         cost = float(self.engine.costs(tree).sum())
-        for number in range(1 if self.max_sweeps == 1 else self.levels.most_passes):
-            share = (0.0, 1.0) if self.max_sweeps == 1 else (1 - 0.3**number, 1 - 0.3 ** (number + 1))
-            with run.portion(*share):
+        for number in range(self.levels.most_passes):
+            with run.portion(1 - 0.3**number, 1 - 0.3 ** (number + 1)):
                 tree = self._improve_once(tree, run, rng)
             before, cost = cost, float(self.engine.costs(tree).sum())
             if run.is_over or before - cost <= self.levels.least_gain * before:
@@ -228,7 +240,7 @@ class ByRegions:
         phases = self.levels.phases(tree.n_leaves, self.levels.block, max(2, block_sweeps), top_sweeps)
         if not run.is_over:
             with run.portion(0.6, 1):
-                tree = run.step(partial(self.improve_points, tree, run, phases), rng)
+                tree = run.step(partial(self.improve_points, tree, run, phases, relates=True), rng)
         return tree
 
     def improve_until_still(self, tree: Tree, run: Run, certain: bool = True) -> Tree:
@@ -257,9 +269,9 @@ class ByRegions:
         block = self.levels.block // self.levels.growth
         return self.levels.phases(tree.n_leaves, block, self.max_sweeps, self.max_sweeps)
 
-    def improve_points(self, tree: Tree, run: Run, phases: list[Phase]) -> Tree:
-        """Move points and small subtrees."""
-        return self._searched(self.engine, tree, phases, 0, 1, run)
+    def improve_points(self, tree: Tree, run: Run, phases: list[Phase], *, relates: bool = False) -> Tree:
+        """Move points and small subtrees; if asked to, repair joins of unrelated points afterwards."""
+        return self._searched(self.engine, tree, phases, 0, 1, run, relates=relates)
 
     def improve_pieces(self, tree: Tree, run: Run, pieces: list[int]) -> Tree:
         """Move subtrees made of pieces, large ones first; each level leaves small ones to the next."""
@@ -285,7 +297,15 @@ class ByRegions:
         return tree
 
     def _searched(
-        self, engine: GraphEngine, tree: Tree, phases: list[Phase], finer: int, piece: int, run: Run
+        self,
+        engine: GraphEngine,
+        tree: Tree,
+        phases: list[Phase],
+        finer: int,
+        piece: int,
+        run: Run,
+        *,
+        relates: bool = False,
     ) -> Tree:
         """The tree with subtrees moved that are too large for pieces of the finer size, up to what this one allows."""
         if tree.n_leaves < 3:
@@ -293,6 +313,8 @@ class ByRegions:
         unit = self.levels.moved_at_once * float(self.engine.leaf_size.mean())
         search = RegionSearch(tree, engine.graph.csr, engine.leaf_size, self.n_threads)
         search.search(phases, Reach(finer * unit, piece * unit, self.levels.max_visits), run)
+        if relates:
+            search.relate(run)
         return search.tree()
 
 

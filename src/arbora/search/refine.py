@@ -227,7 +227,8 @@ def _improved(
     start = tree.collapse_unary()
     saved = None
     if checkpoint is not None:
-        identity = identity_of(tree=tree, similarity=similarity, task=task)
+        # steps of large trees hold leaves in depth-first order; those of earlier versions did not
+        identity = identity_of(tree=tree, similarity=similarity, task=task, leaves="depth-first")
         saved = Checkpoint(checkpoint, method="refine", identity=identity, random_state=random_state)
     rng = np.random.default_rng(seed_of(random_state) if saved is None else saved.seed)
     found = start

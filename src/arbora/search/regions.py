@@ -32,6 +32,8 @@ _DEEP = 100
 _SHARED_FROM_NODES, _SMALL_SUBTREES = 100_000, 64
 # a size below that of any subtree
 _NONE = -1.0
+# rounds of repairing joins of unrelated points; each mends most of what is left
+_MOST_REPAIRS = 20
 # climbs are identified by 32-bit numbers
 _LAST_CLOCK = 2**31 - 1
 
@@ -113,6 +115,31 @@ class RegionSearch:
             with run.portion(number / len(phases), (number + 1) / len(phases)):
                 n_moves += self._search_regions(self._regions(phase.region), phase.max_sweeps, reach, run)
         return n_moves
+
+    def relate(self, run: Run) -> None:
+        """Move the smaller sides of joins that no edge relates to better places, until none has one.
+
+        `arbora.search.related` says why they have one, and looks again at sums without what moves leave of rounding.
+        """
+        weights = self._edges.data[self._edges.data > 0]
+        if len(weights) == 0:
+            return
+        root = self._region(self._given.root)
+        for _ in range(_MOST_REPAIRS):
+            sides = self._unrelated_sides(float(weights.min()) / 2)
+            self.flags.dirty[:] = False
+            self.flags.pending[:] = False
+            self.flags.dirty[sides] = True
+            if len(sides) == 0 or run.is_over or self._search_regions([root], 1, Reach(), run) == 0:
+                break
+
+    def _unrelated_sides(self, most: float) -> Ints:
+        """The smaller child of every node at which no more similarity than this meets."""
+        n = self._given.n_leaves
+        joins = n + np.flatnonzero(self.nodes["cross"][n:] <= most)
+        left, right = self.nodes["left"][joins], self.nodes["right"][joins]
+        is_left = self.nodes["size"][left] <= self.nodes["size"][right]
+        return np.where(is_left, left, right).astype(np.int64)
 
     def number_of(self, node: int) -> int:
         """The number here of a node of the tree as it was given."""

@@ -13,6 +13,8 @@ from arbora.similarity import _kernels as kernels
 def renumbered(csr: sp.csr_array, order: Ints, n_threads: int = 1) -> sp.csr_array:
     """The rows and columns of a symmetric matrix in the given order; columns within a row are not sorted.
 
+    In the order that it has, the matrix itself.
+
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
@@ -24,6 +26,8 @@ def renumbered(csr: sp.csr_array, order: Ints, n_threads: int = 1) -> sp.csr_arr
            [0., 1., 0.]])
     """
     n_points = len(order)
+    if np.array_equal(order, np.arange(n_points)):
+        return csr
     place = np.empty(n_points, dtype=csr.indices.dtype)
     place[order] = np.arange(n_points, dtype=place.dtype)
     indptr = np.zeros(n_points + 1, dtype=csr.indptr.dtype)

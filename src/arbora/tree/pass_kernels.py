@@ -200,39 +200,33 @@ def find_lca(start, size, joined, table, left, right):
 def sort_children_first(parent, n_leaves):
     """Renumber arbitrary internal nodes so that children come before parents: new number of each old node.
 
-    Internal nodes leave a queue once all their children have; a cycle shows as nodes that never leave (-1).
+    Each leaf, taken in order, climbs as long as it is the last below the node it stands on, which gets the next number:
+    where leaves are in depth-first order, so are the nodes. The nodes of a cycle never get one (-1).
     """
     n_nodes = parent.shape[0]
-    waiting = np.zeros(n_nodes, dtype=np.int64)
+    waiting = np.zeros(n_nodes, dtype=np.int32)
     for node in range(n_nodes):
         if parent[node] >= 0:
             waiting[parent[node]] += 1
     number = np.full(n_nodes, -1, dtype=np.int64)
-    queue = np.empty(n_nodes, dtype=np.int64)
-    head, tail = 0, 0
-    for leaf in range(n_leaves):
-        queue[tail] = leaf
-        tail += 1
-    for node in range(n_leaves, n_nodes):
-        # an internal node without children: reported by find_order_problem
-        if waiting[node] == 0:
-            queue[tail] = node
-            tail += 1
     next_number = n_leaves
-    while head < tail:
-        node = queue[head]
-        head += 1
-        if node < n_leaves:
-            number[node] = node
-        else:
-            number[node] = next_number
-            next_number += 1
-        above = parent[node]
-        if above >= 0:
-            waiting[above] -= 1
-            if waiting[above] == 0:
-                queue[tail] = above
-                tail += 1
+    for start in range(n_nodes):
+        # an internal node without children, too: reported by find_order_problem
+        if start >= n_leaves and (waiting[start] > 0 or number[start] >= 0):
+            continue
+        node = start
+        while True:
+            if node < n_leaves:
+                number[node] = node
+            else:
+                number[node] = next_number
+                next_number += 1
+            node = parent[node]
+            if node < 0:
+                break
+            waiting[node] -= 1
+            if waiting[node] > 0:
+                break
     return number
 
 
