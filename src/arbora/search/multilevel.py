@@ -36,6 +36,8 @@ from arbora.tree.surgery import (
     with_top,
 )
 
+# sweeps inside blocks of pieces, and over larger regions, where one sweep of the points has to do
+_BRIEF_SWEEPS = (2, 1)
 _BLOCKS_DONE, _PIECES_DONE = 0.6, 0.75  # share of the time at which blocks and pieces are finished
 
 
@@ -75,7 +77,7 @@ class Levels:
     block_sweeps: int = 12
     top_sweeps: int = 3
     max_visits: int = 1000
-    moved_at_once: int = 16
+    moved_at_once: int = 4
     growth: int = 8
     least_gain: float = 0.01
     most_passes: int = 8
@@ -285,12 +287,10 @@ class ByRegions:
                 break
             nodes, labels = _pieces_of(tree, piece)
             heavy = smallest.contract(labels[member], len(nodes))
-            phases = self.levels.phases(
-                len(nodes),
-                self.levels.block // self.levels.growth,
-                self.levels.top_sweeps,
-                self.levels.top_sweeps,
-            )
+            # the smallest pieces are most of the work, and single points still follow
+            is_brief = self.max_sweeps == 1 and finer == 1
+            sweeps = _BRIEF_SWEEPS if is_brief else (self.levels.top_sweeps, self.levels.top_sweeps)
+            phases = self.levels.phases(len(nodes), self.levels.block // self.levels.growth, *sweeps)
             with run.portion(number / len(pieces), (number + 1) / len(pieces)):
                 top = self._searched(heavy, top_over(tree, nodes), phases, finer, piece, run)
             tree = with_top(tree, nodes, top)

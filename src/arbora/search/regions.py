@@ -125,8 +125,12 @@ class RegionSearch:
         if len(weights) == 0:
             return
         root = self._region(self._given.root)
+        is_tried = np.zeros(len(self.nodes), dtype=bool)
         for _ in range(_MOST_REPAIRS):
             sides = self._unrelated_sides(float(weights.min()) / 2)
+            # nothing changed around the others since they were tried: whole components have no better place
+            sides = sides[~is_tried[sides] | self.flags.dirty[sides]]
+            is_tried[sides] = True
             self.flags.dirty[:] = False
             self.flags.pending[:] = False
             self.flags.dirty[sides] = True
