@@ -79,7 +79,7 @@ class Levels:
     max_visits: int = 1000
     moved_at_once: int = 4
     growth: int = 8
-    least_gain: float = 0.01
+    least_gain: float = 0.05
     most_passes: int = 8
 
     def phases(self, n_points: int, block: int, sweeps: int, top_sweeps: int) -> list[Phase]:
