@@ -36,7 +36,7 @@ from arbora.tree.surgery import (
     with_top,
 )
 
-# sweeps inside blocks of pieces, and over larger regions, where one sweep of the points has to do
+# sweeps of the smallest pieces, inside blocks and over larger regions
 _BRIEF_SWEEPS = (2, 1)
 _BLOCKS_DONE, _PIECES_DONE = 0.6, 0.75  # share of the time at which blocks and pieces are finished
 
@@ -288,8 +288,7 @@ class ByRegions:
             nodes, labels = _pieces_of(tree, piece)
             heavy = smallest.contract(labels[member], len(nodes))
             # the smallest pieces are most of the work, and single points still follow
-            is_brief = self.max_sweeps == 1 and finer == 1
-            sweeps = _BRIEF_SWEEPS if is_brief else (self.levels.top_sweeps, self.levels.top_sweeps)
+            sweeps = _BRIEF_SWEEPS if finer == 1 else (self.levels.top_sweeps, self.levels.top_sweeps)
             phases = self.levels.phases(len(nodes), self.levels.block // self.levels.growth, *sweeps)
             with run.portion(number / len(pieces), (number + 1) / len(pieces)):
                 top = self._searched(heavy, top_over(tree, nodes), phases, finer, piece, run)
