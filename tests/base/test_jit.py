@@ -48,6 +48,8 @@ def test_interpreted_passes_equal_compiled_ones(tree, seed):
     assert_same(pass_kernels.count_depths, parent)
     assert_same(pass_kernels.list_children, parent, n, rng.permutation(n))
     assert_same(pass_kernels.place_leaves, n, tree.sizes, tree.child_offsets, tree.child_lists[1])
+    assert_same(pass_kernels.first_leaves, parent, n, tree.sizes)
+    assert_same(pass_kernels.join_neighbors, parent, n, tree.leaf_start)
     assert_same(pass_kernels.sort_children_first, parent, n)
     assert_same(pass_kernels.keep_nodes, parent, np.append(rng.random(tree.n_nodes - 1) < 0.5, True))
     pairs = rng.integers(0, tree.n_nodes, size=(2, 30))

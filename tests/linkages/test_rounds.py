@@ -117,7 +117,7 @@ def test_contracted_rows_are_the_sums_of_blocks_and_exactly_symmetric(seed):
     pairs = rng.permutation(n)[: 2 * int(rng.integers(0, n // 2 + 1))].reshape(-1, 2)
     near[pairs[:, 0]], near[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
     one, other, code = rounds._number_pairs(near, near >= 0)
-    merged = rounds._contracted(rows_of(W), one, other, code, rounds.Rooms(), 2)
+    merged = rounds._contracted(rows_of(W), one, other, code, rounds.Rooms(W.shape[0]), 2)
     dense = np.zeros((len(one), len(one)))
     for c in range(len(one)):
         row = slice(merged.start[c], merged.start[c] + merged.length[c])
@@ -128,3 +128,14 @@ def test_contracted_rows_are_the_sums_of_blocks_and_exactly_symmetric(seed):
     np.fill_diagonal(expected, 0)
     np.testing.assert_allclose(dense, expected, atol=1e-12)
     assert np.array_equal(dense, dense.T)
+
+
+def test_sums_of_one_round_do_not_show_in_the_next():
+    rng = np.random.default_rng(0)
+    W = random_weights(30, 0.5, rng)
+    rooms = rounds.Rooms(30)
+    one, other, code = rounds._number_pairs(np.full(30, -1), np.zeros(30, dtype=bool))
+    first = rounds._contracted(rows_of(W), one, other, code, rooms, 1)
+    again = rounds._contracted(rows_of(W), one, other, code, rooms, 1)
+    assert np.array_equal(first.far, again.far)
+    assert np.array_equal(first.weight, again.weight)

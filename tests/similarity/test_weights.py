@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbora.similarity import _weights
 from arbora.similarity._few_rows import hash_few, scales_of_few
 from arbora.similarity._knn_kernels import hash_rows, smooth_local_scales
 from arbora.similarity._weights import (
@@ -65,6 +66,22 @@ def test_directions_joined_in_threads_are_those_that_scipy_joins_to_the_last_bit
     np.testing.assert_array_equal(found.indptr, expected.indptr)
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_array_equal(found.data, expected.data)
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_rows_of_neighbors_are_sorted_and_leave_what_is_given(monkeypatch, is_large):
+    """Of small graphs by SciPy, of large ones in threads."""
+    monkeypatch.setattr(_weights, "_JOINED_IN_THREADS", 0 if is_large else 10**9)
+    rng = np.random.default_rng(0)
+    points = np.array([rng.permutation(40)[:7] for _ in range(50)])
+    weight = rng.random(points.shape).astype(np.float32)
+    given = points.copy(), weight.copy()
+    rows = rows_of_neighbors(points, weight, 40, n_threads=2)
+    assert np.array_equal(points, given[0]) and np.array_equal(weight, given[1])
+    expected = np.zeros((50, 40), dtype=np.float32)
+    np.put_along_axis(expected, points, weight, axis=1)
+    assert np.array_equal(rows.toarray(), expected)
+    assert (np.diff(rows.indices.reshape(50, 7), axis=1) > 0).all()
 
 
 def test_rows_of_neighbors_hold_each_weight_at_its_point():

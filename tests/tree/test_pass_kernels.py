@@ -9,6 +9,7 @@ from trees import lca_by_definition, trees
 
 from arbora.tree import edit_kernels
 from arbora.tree import pass_kernels as kernels
+from arbora.tree.surgery import in_depth_first_order
 
 any_tree = trees(max_leaves=12, unary=0.3)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -60,3 +61,24 @@ def test_nothing_cancels_where_one_mass_dwarfs_the_others():
     parent = np.array([3, 3, 4, 4, -1])
     found = kernels.meeting_mass(parent, np.array([1e-12, 1e-12, 1.0]), np.zeros(3))
     np.testing.assert_allclose(found[3:], [2e-24, 4e-12], rtol=1e-14)
+
+
+@given(any_tree)
+def test_positions_of_leaves_are_seen_from_numbers_in_depth_first_order_alone(tree):
+    """And then are those that lists of children give."""
+    ordered, _ = in_depth_first_order(tree)
+    for some in (tree, ordered):
+        listed = kernels.place_leaves(some.n_leaves, some.sizes, some.child_offsets, some.child_index)
+        seen = kernels.first_leaves(some.parent, some.n_leaves, some.sizes)
+        is_in_order = (listed[: some.n_leaves] == np.arange(some.n_leaves)).all()
+        assert len(seen) == (some.n_nodes if is_in_order else 0)
+        assert np.array_equal(some.leaf_start, listed)
+        if is_in_order:
+            assert np.array_equal(seen, listed)
+
+
+@given(any_tree)
+def test_neighbors_in_leaf_order_join_at_their_lowest_common_ancestor(tree):
+    order = tree.leaf_order
+    joined = [lca_by_definition(tree, a, b) for a, b in pairwise(order.tolist())]
+    assert tree.neighbor_lca.tolist() == joined

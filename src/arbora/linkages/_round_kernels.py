@@ -87,16 +87,14 @@ def find_nearest(rows, clusters, first, last, near, closeness):
 
 
 @kernel(nogil=True)
-def contract_rows(rows, code, one, other, merged, first, last):
+def contract_rows(rows, code, one, other, merged, first, last, sums, first_row):
     """Write rows first .. last-1 of the graph whose cluster c is one[c], joined with other[c] unless that is NOTHING.
 
     `code` of an old cluster is twice its new number, plus 1 for the second of a pair. Up to four old edges become
     one: those between alike parts (both first or both second) and those between unlike parts are summed apart, so
-    that both ends of the new edge have the same weight to the last bit.
+    that both ends of the new edge have the same weight to the last bit. `sums` hold those of other rows before; rows
+    are told apart by their numbers, counted from `first_row`.
     """
-    sums = np.empty(one.shape[0], dtype=SUMS)
-    for c in range(one.shape[0]):
-        sums[c].row = NOTHING
     for c in range(first, last):
         begin = end = merged.start[c]
         for part in range(2):
@@ -108,8 +106,8 @@ def contract_rows(rows, code, one, other, merged, first, last):
                 entry = sums[far >> 1]
                 if far >> 1 == c:
                     continue
-                if entry.row != c:
-                    entry.row, entry.like, entry.unlike = c, 0.0, 0.0
+                if entry.row != first_row + c:
+                    entry.row, entry.like, entry.unlike = first_row + c, 0.0, 0.0
                     merged.far[end] = far >> 1
                     end += 1
                 if far & 1 == part:

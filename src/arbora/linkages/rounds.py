@@ -8,6 +8,8 @@ several times less work than keeping heaps of edges up to date, as long as a fai
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -17,12 +19,13 @@ from arbora._base.threads import share_out
 from arbora._base.types import Floats, Ints
 from arbora.linkages import _kernels as chains
 from arbora.linkages import _round_kernels as kernels
-from arbora.linkages._round_kernels import NOTHING, Clusters, Rows
+from arbora.linkages._round_kernels import NOTHING, SUMS, Clusters, Rows
 
 # at least one cluster out of this many must merge in a round; otherwise chains take over
 FEWEST_MERGED = 100
 # clusters that are left to chains
 FEW_CLUSTERS = 256
+_SHARES_PER_THREAD = 4
 
 # left and right part and similarity of each merge
 Merges: TypeAlias = tuple[Ints, Ints, Floats]
@@ -36,7 +39,7 @@ def merge_in_rounds(rows: Rows, mass: Floats, leaf: Ints, n_threads: int) -> Mer
     n_points = len(mass)
     clusters = Clusters(mass, leaf.astype(np.int64), np.zeros(n_points, dtype=np.int64))
     near, closeness = np.full(n_points, NOTHING), np.zeros(n_points)
-    rooms, found = Rooms(), list[Merges]()
+    rooms, found = Rooms(n_points), list[Merges]()
     n_made = n_points
     while len(near) > FEW_CLUSTERS:
         _find_nearest(rows, clusters, near, closeness, n_threads)
@@ -62,7 +65,7 @@ def _find_nearest(rows: Rows, clusters: Clusters, near: Ints, closeness: Floats,
     def find(first: int, last: int) -> None:
         kernels.find_nearest(rows, clusters, bounds[first], bounds[last], near, closeness)
 
-    share_out(find, n_threads, n_threads)
+    share_out(find, len(bounds) - 1, n_threads, at_once=1)
 
 
 def _number_pairs(near: Ints, is_mutual: NDArray[np.bool_]) -> tuple[Ints, Ints, NDArray[np.int32]]:
@@ -77,11 +80,14 @@ def _number_pairs(near: Ints, is_mutual: NDArray[np.bool_]) -> tuple[Ints, Ints,
 
 
 class Rooms:
-    """Memory for the graphs of two rounds in turn: fresh memory would be cleared page by page in every round."""
+    """Memory for the graphs of two rounds in turn, and for sums: fresh memory would be cleared page by page."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_points: int) -> None:
+        self._n_points, self._n_rows_done = n_points, 0
         self._far: list[NDArray[np.int32]] = []
         self._weight: list[Floats] = []
+        # of threads that are at no share now
+        self._spare_sums: list[NDArray[np.void]] = []
 
     def next(self, n_entries: int) -> tuple[NDArray[np.int32], Floats]:
         """Room for this many edges that is not that of the last round; rounds need less and less."""
@@ -92,6 +98,22 @@ class Rooms:
             self._far.reverse()
             self._weight.reverse()
         return self._far[-1][:n_entries], self._weight[-1][:n_entries]
+
+    def first_row(self, n_rows: int) -> int:
+        """What to count the rows of this round from, so that no two rounds have the same: sums are never cleared."""
+        first, self._n_rows_done = self._n_rows_done, self._n_rows_done + n_rows
+        return first
+
+    @contextlib.contextmanager
+    def sums(self) -> Iterator[NDArray[np.void]]:
+        """Sums for all clusters, of no row yet, that no other thread uses meanwhile."""
+        try:
+            own = self._spare_sums.pop()
+        except IndexError:
+            own = np.empty(self._n_points, dtype=SUMS)
+            own["row"] = NOTHING
+        yield own
+        self._spare_sums.append(own)
 
 
 def _contracted(
@@ -104,12 +126,15 @@ def _contracted(
     start = np.cumsum(room) - room
     n_entries = int(room.sum())
     merged = Rows(start, np.empty(len(one), dtype=np.int32), *rooms.next(n_entries))
-    bounds = _balanced(start, n_entries, n_threads)
+    bounds, first_row = _balanced(start, n_entries, n_threads), rooms.first_row(len(one))
 
     def contract(first: int, last: int) -> None:
-        kernels.contract_rows(rows, code, one, other, merged, bounds[first], bounds[last])
+        with rooms.sums() as sums:
+            kernels.contract_rows(
+                rows, code, one, other, merged, bounds[first], bounds[last], sums, first_row
+            )
 
-    share_out(contract, n_threads, n_threads)
+    share_out(contract, len(bounds) - 1, n_threads, at_once=1)
     return merged
 
 
@@ -153,7 +178,8 @@ def _finish_by_chains(rows: Rows, clusters: Clusters, n_made: int) -> Merges:
     return label[left], label[right], similarity
 
 
-def _balanced(start: Ints, n_entries: int, n_shares: int) -> Ints:
-    """Bounds of rows, in shares of about as many entries."""
+def _balanced(start: Ints, n_entries: int, n_threads: int) -> Ints:
+    """Bounds of rows, in shares of about as many entries: some for each thread, as entries take unlike time."""
+    n_shares = 1 if n_threads == 1 else _SHARES_PER_THREAD * n_threads
     inner = np.searchsorted(start, np.linspace(0, n_entries, n_shares + 1)[1:-1])
     return np.concatenate([[0], inner, [len(start)]])

@@ -10,6 +10,19 @@ NO_COLUMN = np.int64(2**62)
 
 
 @kernel(nogil=True)
+def sort_rows(columns, weights, first, last):
+    """Sort rows first .. last-1, of a few entries each, by column."""
+    for row in range(first, last):
+        for k in range(1, columns.shape[1]):
+            column, weight = columns[row, k], weights[row, k]
+            at = k
+            while at > 0 and columns[row, at - 1] > column:
+                columns[row, at], weights[row, at] = columns[row, at - 1], weights[row, at - 1]
+                at -= 1
+            columns[row, at], weights[row, at] = column, weight
+
+
+@kernel(nogil=True)
 def count_columns(indices, low, high, counts):
     """Count how often each of the columns low .. high-1 occurs."""
     for k in range(indices.shape[0]):

@@ -89,12 +89,20 @@ def _local_scales(distance: Floats, n_threads: int = 1) -> tuple[Floats, Floats]
     return nearest, scale
 
 
-def rows_of_neighbors(points: Ints, weight: Singles, n_points: int) -> sp.csr_array:
-    """A sparse row of weights for each row of neighbors."""
+def rows_of_neighbors(points: Ints, weight: Singles, n_points: int, n_threads: int = 1) -> sp.csr_array:
+    """A sparse row of weights for each row of neighbors, which are distinct."""
     n_rows, k = points.shape
     index = np.int32 if max(n_rows * k, n_points) < 2**31 else np.int64
     indptr = np.arange(0, n_rows * k + 1, k, dtype=index) if k else np.zeros(n_rows + 1, dtype=index)
-    rows = sp.csr_array((weight.ravel(), points.ravel().astype(index), indptr), shape=(n_rows, n_points))
+    columns, weight = points.astype(index), weight.copy()
+    if n_rows * k >= _JOINED_IN_THREADS:
+
+        def sort(first: int, last: int) -> None:
+            join_kernels.sort_rows(columns, weight, first, last)
+
+        share_out(sort, n_rows, n_threads)
+    rows = sp.csr_array((weight.ravel(), columns.ravel(), indptr), shape=(n_rows, n_points))
+    # nothing is left to do of large graphs, but to look
     rows.sort_indices()
     return rows
 

@@ -240,7 +240,7 @@ def weighted_neighbors(
     if model.groups.has_duplicates:
         directed = link_groups(model.groups, near, weight, n_neighbors)
     else:
-        directed = rows_of_neighbors(near, weight, model.space.n_points)
+        directed = rows_of_neighbors(near, weight, model.space.n_points, n_threads)
     joined = join_directions(directed, model.weighting.kind, n_threads)
     return KnnSimilarity(joined, n_neighbors, model)
 

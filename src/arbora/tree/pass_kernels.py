@@ -132,17 +132,37 @@ def place_leaves(n_leaves, size, offsets, index):
     return start
 
 
-def join_neighbors(n_leaves, start, offsets, index):
+@pass_kernel()
+def first_leaves(parent, n_leaves, size):
+    """Position of each node's first leaf in the order of their numbers; nothing where that is not depth-first.
+
+    Then the leaves below a node are numbered without gaps, and the lowest number below it is the position.
+    """
+    n_nodes = parent.shape[0]
+    first = np.full(n_nodes, n_leaves, dtype=np.int64)
+    last = np.full(n_nodes, -1, dtype=np.int64)
+    first[:n_leaves] = last[:n_leaves] = np.arange(n_leaves)
+    for node in range(n_nodes):
+        if last[node] - first[node] + 1 != size[node]:
+            return first[:0]
+        above = parent[node]
+        if above >= 0:
+            first[above] = min(first[above], first[node])
+            last[above] = max(last[above], last[node])
+    return first
+
+
+@pass_kernel()
+def join_neighbors(parent, n_leaves, start):
     """LCA of the leaves at positions k and k+1 of the depth-first order: int32[n_leaves-1].
 
-    A parent's number exceeds its children's, so the LCA of two positions is the largest entry between them.
+    A parent's number exceeds its children's, so the LCA of two positions is the largest entry between them. Children
+    but the first begin where a sibling ends.
     """
     joined = np.empty(max(n_leaves - 1, 0), dtype=np.int32)
-    # children but the first: each begins where a sibling ends
-    is_later = np.ones(len(index), dtype=np.bool_)
-    is_later[offsets[:-1]] = False
-    above = np.repeat(np.arange(n_leaves, n_leaves + len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    joined[start[index[is_later]] - 1] = above[is_later]
+    for node in range(parent.shape[0] - 1):
+        if start[node] != start[parent[node]]:
+            joined[start[node] - 1] = parent[node]
     return joined
 
 
