@@ -10,14 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from arbora._base.arrays import as_matrix, as_sparse, check_finite
+from arbora._base.arrays import as_matrix, as_sparse, check_finite, row_names
 from arbora._base.optional import require
 from arbora._base.params import check_choice, check_whole
 from arbora._base.types import Floats, Ints
 from arbora._base.units import in_safe_units
 from arbora.similarity import Similarity
-from arbora.similarity.checks import check_covers
+from arbora.similarity.inputs import covering_similarity
 from arbora.tree import Tree
+from arbora.tree.same_order import check_same_order
 
 if TYPE_CHECKING:
     import pandas
@@ -135,6 +136,7 @@ def explain(
     """
     check_choice(against, "against", ("siblings", "rest"))
     values, names = _columns(X, feature_names, tree.n_leaves)
+    check_same_order(tree, row_names(X), "X")
     chosen = _chosen_nodes(tree, node, n_clusters)
     found = []
     for one in chosen:
@@ -186,7 +188,7 @@ def explain_graph(
     >>> ab.insight.explain_graph(tree, graph, n_clusters=2, n_central=1)[0].central
     array([0])
     """
-    check_covers(similarity, tree)
+    similarity = covering_similarity(similarity, tree)
     most = check_whole(n_central, "n_central")
     found, n = [], tree.n_leaves
     for one in _chosen_nodes(tree, node, n_clusters):

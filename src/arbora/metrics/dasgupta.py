@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arbora._base.arrays import row_names
 from arbora._base.memory import refuse_if_too_large
 from arbora.similarity import DenseSimilarity
 from arbora.similarity.inputs import covering_similarity
 from arbora.similarity.protocol import is_similarity
 from arbora.tree.pass_kernels import sum_to_root
+from arbora.tree.same_order import check_same_order
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -161,7 +163,7 @@ def as_dissimilarity(values: Any, tree: Tree, argument: str) -> DenseSimilarity:
         raise TypeError(
             f"{argument} must be an array: larger means less alike. Pass a similarity as similarity=."
         )
-    matrix = np.asarray(values, dtype=np.float64)
+    names, matrix = row_names(values), np.asarray(values, dtype=np.float64)
     n = tree.n_leaves
     if matrix.ndim == 1:
         matrix = _square(matrix, n, argument)
@@ -173,6 +175,7 @@ def as_dissimilarity(values: Any, tree: Tree, argument: str) -> DenseSimilarity:
         raise ValueError(f"{argument} must be finite.")
     if not np.allclose(matrix, matrix.T):
         raise ValueError(f"{argument} must be symmetric.")
+    check_same_order(tree, names, argument)
     return DenseSimilarity(np.ascontiguousarray(matrix))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.arrays import is_missing, row_names
+from arbora.tree.same_order import check_same_order
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -106,15 +107,17 @@ def check_same_length(first: Any, second: Any, names: tuple[str, str]) -> None:
 def by_name(tree: Tree, y: Any, leaf_of_point: ArrayLike | None) -> ArrayLike | None:
     """Leaf of each label of a pandas object whose index names the leaves, in whatever order; else as given.
 
-    A tree that was read from text has its leaves in the order of the text: by position, labels would be others'.
+    A tree that was read from text has its leaves in the order of the text: by position, labels would be others'. So
+    labels some of whose names are those of other leaves are refused.
     """
-    names = row_names(y) if leaf_of_point is None and tree.name is not None else None
-    if names is None or len(names) != tree.n_leaves:
+    if leaf_of_point is not None or tree.name is None or len(y) != tree.n_leaves:
         return leaf_of_point
+    names = row_names(y)
     leaf = {name: number for number, name in enumerate(tree.leaf_names)}
-    if len(leaf) < tree.n_leaves or set(names) != set(leaf):
-        return leaf_of_point
-    return np.array([leaf[name] for name in names], dtype=np.int64)
+    if names is not None and len(leaf) == tree.n_leaves and set(names) == set(leaf):
+        return np.array([leaf[name] for name in names], dtype=np.int64)
+    check_same_order(tree, names, "y")
+    return None
 
 
 def as_leaf_of_point(leaf_of_point: ArrayLike | None, tree: Tree, n_points: int) -> NDArray[np.int64]:

@@ -45,10 +45,9 @@ def level_scores(tree: Tree, y: Any, leaf_of_point: ArrayLike | None = None) -> 
     animal          3           3  1.000  1.000  1.000   1.000
     """
     rows: dict[str, dict[str, float]] = {}
-    leaf_of_point = by_name(tree, y, leaf_of_point)
     for name, labels in named_levels(y).items():
         codes, n_classes = as_labels(labels, f"y ({name})")
-        leaves = as_leaf_of_point(leaf_of_point, tree, len(codes))
+        leaves = as_leaf_of_point(by_name(tree, labels, leaf_of_point), tree, len(codes))
         clusters = tree.cut(min(max(n_classes, 1), tree.n_leaves), exact="nearest")
         counts: dict[str, float] = {"n_classes": n_classes, "n_clusters": int(clusters.max()) + 1}
         rows[name] = counts | agreement.flat_scores(labels, clusters[leaves])
@@ -64,7 +63,8 @@ def named_levels(y: Any) -> dict[str, Any]:
         return {str(name): y[name] for name in names}
     values = as_array(y)
     if values.ndim == 1:
-        return {"level 0": values}
+        # as given: it may have names
+        return {"level 0": y}
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(f"y must have shape (n_points,) or (n_points, n_levels). Got {values.shape}.")
     return {f"level {k}": values[:, k] for k in range(values.shape[1])}

@@ -29,6 +29,7 @@ from arbora.search.perturb import Search
 from arbora.search.run import Run, started
 from arbora.similarity import Similarity, as_similarity
 from arbora.tree import Tree
+from arbora.tree.same_order import check_same_order
 
 # until no move helps
 MAX_SWEEPS = 100
@@ -306,6 +307,7 @@ def _checked_similarity(similarity: Any, tree: Tree) -> Similarity:
     read: Similarity = as_similarity(similarity, "similarity")
     if read.n_points != tree.n_leaves:
         raise ValueError(f"similarity has {read.n_points} points, but the tree has {tree.n_leaves} leaves.")
+    check_same_order(tree, read.names, "similarity")
     return read
 
 

@@ -13,6 +13,7 @@ from arbora.similarity._space import is_condensed, read_condensed, read_distance
 from arbora.similarity.checks import check_covers
 from arbora.similarity.graph import graph, is_network
 from arbora.similarity.protocol import Similarity
+from arbora.tree.same_order import check_same_order
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -41,9 +42,10 @@ def as_similarity(value: Any, argument: str = "similarity") -> Similarity:
 
 
 def covering_similarity(value: Any, tree: Tree, argument: str = "similarity") -> Similarity:
-    """The similarity given, refused unless it has one point per leaf."""
+    """The similarity given, refused unless it has one point per leaf, and where names say that they differ."""
     similarity = as_similarity(value, argument)
     check_covers(similarity, tree)
+    check_same_order(tree, getattr(similarity, "names", None), argument)
     return similarity
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
+from arbora._base.arrays import row_names
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.threads import in_background
 from arbora._base.types import Floats, Ints
@@ -15,6 +16,7 @@ from arbora.errors import TooLargeError
 from arbora.tree import _order_kernels as order_kernels
 from arbora.tree import pass_kernels as kernels
 from arbora.tree._tree import Tree
+from arbora.tree.same_order import check_same_order
 from arbora.tree.surgery import binarize
 
 # O(n^3) time and two n x n tables: 400 MB at this size
@@ -57,11 +59,12 @@ def reorder(tree: Tree, by: Any = "optimal", *, data: Any = None) -> Tree:
 
 
 def _mean_weights(tree: Tree, weights: Any) -> Floats:
-    weights = np.asarray(weights)
+    names, weights = row_names(weights), np.asarray(weights)
     if weights.shape != (tree.n_leaves,):
         raise ValueError(f"by must hold one weight per leaf, shape ({tree.n_leaves},). Got {weights.shape}.")
     if weights.dtype.kind not in "biuf" or not np.isfinite(weights).all():
         raise ValueError("by must hold finite numbers.")
+    check_same_order(tree, names, "by")
     total = np.zeros(tree.n_nodes)
     total[: tree.n_leaves] = weights
     means: Floats = kernels.sum_to_root(tree.parent, total) / tree.sizes
@@ -88,6 +91,8 @@ def _optimal_order(tree: Tree, data: Any) -> Ints:
         48 * tree.n_leaves**2, f"Optimal orders of {tree.n_leaves} leaves", "Use reorder(weights) instead."
     )
     condensed = _condensed(tree.n_leaves, data)
+    names = getattr(data, "names", None) if hasattr(data, "pairs") else row_names(data)
+    check_same_order(tree, names, "data")
     if tree.n_leaves < 3:
         return np.arange(tree.n_leaves)
     binary = binarize(tree)

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from arbora._base.arrays import as_vectors
+from arbora._base.arrays import as_vectors, row_names
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_choice, check_whole, is_auto
 from arbora._base.types import Floats, Ints
 from arbora.tree import objective_kernels as kernels
 from arbora.tree.parting import SHARE_OF_MEAN, Exact, MinSize, Parts, check_count, joining_heights
 from arbora.tree.pass_kernels import sum_to_root
+from arbora.tree.same_order import check_same_order
 
 if TYPE_CHECKING:
     from arbora.tree._tree import Tree
@@ -262,6 +263,7 @@ def _shares(tree: Tree, similarity: Any, by: str) -> tuple[Floats, Floats]:
         raise ValueError(
             f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."
         )
+    check_same_order(tree, getattr(similarity, "names", None), "similarity")
     cross, degrees = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     cross[tree.n_leaves :] = similarity.cross(tree)
     degrees[: tree.n_leaves] = similarity.degrees
@@ -284,6 +286,7 @@ def _squares(tree: Tree, data: Any) -> Floats:
     vectors = as_vectors(data, argument="data")
     if len(vectors) != tree.n_leaves:
         raise ValueError(f"data must have one row per leaf, {tree.n_leaves}. Got {len(vectors)}.")
+    check_same_order(tree, row_names(data), "data")
     refuse_if_too_large(8 * tree.n_nodes * vectors.shape[1], "Means of all nodes", "Use another objective.")
     mean = np.zeros((tree.n_nodes, vectors.shape[1]))
     mean[: tree.n_leaves] = vectors
