@@ -209,6 +209,45 @@ def test_bad_rows_are_refused_before_the_work_begins():
         ab.cluster(da.from_array(ROWS.astype(str), chunks=(1000, -1)))
 
 
+def _masked_in_some_chunks():
+    masked = np.ma.masked_greater(ROWS[:300], 2.0)
+    return da.from_delayed(dask.delayed(masked), masked.shape, meta=np.empty((0, 0)))
+
+
+@pytest.mark.parametrize(
+    "masked",
+    [
+        da.ma.masked_greater(da.from_array(ROWS[:300], chunks=(100, -1)), 2.0),
+        da.from_array(np.ma.masked_greater(ROWS[:300], 2.0), chunks=(100, -1)),
+        _masked_in_some_chunks(),
+    ],
+    ids=["by Dask", "by NumPy", "seen in chunks alone"],
+)
+@pytest.mark.parametrize("fit", [ab.cluster, ab.TreeClustering().fit, ab.L2H().fit])
+def test_masked_arrays_are_refused(fit, masked):
+    with pytest.raises(ValueError, match="mask"):
+        fit(masked)
+
+
+def test_columns_of_a_frame_are_known_to_the_model():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(ROWS[:300], columns=[f"x{k}" for k in range(ROWS.shape[1])])
+    model = ab.TreeClustering(3, random_state=0).fit(dd.from_pandas(frame, npartitions=3))
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+    model.fit(da.from_array(ROWS[:300]))
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_a_missing_value_in_a_chunk_to_predict_is_not_called_one_of_the_whole():
+    model = ab.TreeClustering(3, random_state=0).fit(ROWS[:300])
+    bad = ROWS[:300].copy()
+    bad[220, 1] = np.nan
+    with pytest.raises(ValueError, match=r"A chunk of X must be finite.*row 20, column 1"):
+        model.predict(da.from_array(bad, chunks=(100, -1))).compute()
+
+
 def test_unknown_sizes_and_empty_chunks_are_no_problem(built):
     X = da.from_array(ROWS, chunks=(1000, -1))
     kept = da.concatenate([X[X[:, 0] > 1e9], X[X[:, 0] < 1e9]])

@@ -415,3 +415,11 @@ def test_new_points_must_have_the_same_features():
     sim = ab.similarity.knn(np.random.default_rng(0).normal(size=(20, 3)))
     with pytest.raises(ValueError, match=r"\(m, 3\)"):
         sim.query([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize(("n_places", "size"), [(8, 400), (5, 1500)])
+def test_many_equal_rows_are_not_torn_apart(n_places, size):
+    rng = np.random.default_rng(0)
+    place = rng.permutation(np.repeat(np.arange(n_places), size))
+    tree = ab.cluster(rng.normal(size=(n_places, 4))[place], random_state=0)
+    assert ab.metrics.dendrogram_purity(tree, place) == 1

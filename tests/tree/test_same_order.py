@@ -54,7 +54,7 @@ def test_numbers_as_names_are_those_of_points_without_names():
     assert read.leaf_names != tree.leaf_names
     with pytest.raises(ValueError, match=r"matched_to\(\['0', '1', '2', ...\]\)"):
         ab.metrics.dasgupta_cost(read, ab.similarity.knn(X, 3))
-    with pytest.raises(ValueError, match="of y. Pass"):
+    with pytest.raises(ValueError, match="of y"):
         ab.metrics.dendrogram_purity(read, [0, 1, 0, 2, 1, 2])
     # rows of a shuffled frame are called by numbers too
     shuffled = pd.DataFrame(X, index=[3, 0, 5, 1, 4, 2])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import refuse_mask
 from arbora._base.distributed import Workers, array_of, checked_array, row_blocks, workers_for
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.optional import require
@@ -73,6 +74,7 @@ def _of_block(
     step = max(1, len(block)) if size is None else size
     found = []
     for first in range(0, len(block), step):
+        refuse_mask(block[first : first + step], argument)
         piece = np.asarray(block[first : first + step], dtype)
         check_finite_rows(piece, start + first, argument)
         found.append(((first, first + len(piece)), function(piece)))

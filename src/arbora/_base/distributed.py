@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import refuse_mask
 from arbora._base.optional import require
 from arbora._base.progress import Stage
 from arbora.errors import ArboraError, WorkersLostError
@@ -75,6 +76,12 @@ def checked_array(X: Any, workers: Workers, *, argument: str = "X") -> Any:
             f"{argument} must hold real numbers. Got dtype {X.dtype}. Keep only the numeric columns, for instance "
             "with frame.select_dtypes('number').to_dask_array(lengths=True)."
         )
+    if isinstance(X._meta, np.ma.MaskedArray):
+        # whether anything is masked shows only in the chunks
+        raise ValueError(
+            f"{argument} is a masked array: a mask cannot be clustered. Fill it with dask.array.ma.filled, or remove "
+            "the masked rows."
+        )
     if X.numblocks[1] != 1:
         raise ValueError(
             f"{argument} has its columns in {X.numblocks[1]} chunks. Every chunk must hold whole rows: "
@@ -133,6 +140,7 @@ def _without_empty_chunks(X: Any) -> Any:
 
 def count_non_finite(block: NDArray[Any]) -> tuple[int, int]:
     """How many values of a block are not finite, and the first row that has one."""
+    refuse_mask(block, "X")
     if block.dtype.kind != "f":
         return 0, 0
     is_finite = np.isfinite(block)

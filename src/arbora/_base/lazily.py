@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import refuse_mask
 from arbora._base.distributed import is_dask, is_dask_frame
 from arbora._base.optional import require
+from arbora._base.row_parts import check_finite_rows
 
 # Names of the axes of answers, for Dask; those of the columns of X follow.
 _ROW, _NEW_COLUMN = 0, -1
@@ -85,7 +87,12 @@ def answered_by(
 
 
 def _answer_rows(block: NDArray[Any], like: NDArray[Any], *, answer: Callable[..., Any]) -> NDArray[Any]:
-    return like if len(block) == 0 else np.asarray(answer(block), like.dtype)
+    if len(block) == 0:
+        return like
+    # which of the chunks this is, the task does not know
+    refuse_mask(block, "A chunk of X")
+    check_finite_rows(block, 0, "A chunk of X")
+    return np.asarray(answer(block), like.dtype)
 
 
 def _answer_block(*blocks_and_call: Any, model: Any) -> NDArray[Any]:

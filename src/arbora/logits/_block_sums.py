@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import refuse_mask
 from arbora._base.exact_sums import in_levels, joined, sum_by_key
 from arbora._base.types import Floats, Ints
 from arbora.logits._protocol import Assignment, Reading
@@ -101,6 +102,7 @@ class ScanPlan(NamedTuple):
 
 def scan_block(block: NDArray[Any], first_row: int, plan: ScanPlan) -> BlockScan:
     """First reading of the rows from `first_row` on."""
+    refuse_mask(block, "X")
     rows = ArrayRows(block, plan.reading)
     found = rows.scan(first_row=first_row)
     n = rows.n_classes

@@ -15,7 +15,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from arbora._base.arrays import row_names
-from arbora._base.distributed import array_of, is_dask
+from arbora._base.distributed import array_of, is_dask, is_dask_frame
 from arbora._base.lazily import answered_by
 from arbora._base.params import check_n_clusters, is_auto
 from arbora._base.progress import ProgressCallback
@@ -166,9 +166,11 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         y : ignored
         """
         options = self._options()
-        X, _ = array_of(X)
+        # scikit-learn's rule: names of columns count where all are strings
+        are_names = is_dask_frame(X) and all(isinstance(name, str) for name in X.columns)
+        X, column_names = array_of(X)
         if is_dask(X):
-            return self._fit_dask(X, options)
+            return self._fit_dask(X, column_names if are_names else None, options)
         with FitStages(self, verbose=self.verbose) as progress:
             built = build(self._read(X, options, progress), options, progress)
         return self._with_built(built)
@@ -359,7 +361,7 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self._fitted_on = given.kind
         return given
 
-    def _fit_dask(self, X: Any, options: Options) -> TreeClustering:
+    def _fit_dask(self, X: Any, column_names: list[str] | None, options: Options) -> TreeClustering:
         """Build on a cluster; the package that can stands above this one."""
         build_on_dask = import_module("arbora.scale").build_on_dask
         with FitStages(self, verbose=self.verbose) as progress:
@@ -368,6 +370,8 @@ class TreeClustering(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             check_n_clusters(self.n_clusters, built.tree.n_leaves)
         forget_features(self)
         self.n_features_in_ = int(X.shape[1])
+        if column_names is not None:
+            self.feature_names_in_ = np.array(column_names, dtype=object)
         self._fitted_on = "vectors"
         return self._with_built(built)
 

@@ -18,6 +18,8 @@ from arbora.similarity._few_rows import FEW, hash_few
 _ROWS_AT_ONCE = 4096
 # hashed at once
 _ROWS_HASHED = 65_536
+# of the members that points are joined to
+_SEED = 0
 
 
 class Groups(NamedTuple):
@@ -72,29 +74,59 @@ def group_by_key(keys: Any) -> Groups:
 def link_groups(groups: Groups, near: Ints, weight: Any, n_links: int) -> sp.csr_array:
     """Directed edges of all points, given those of the groups: near[g] are groups, weight[g] their weights.
 
-    A point is joined to one member of each neighboring group, the members taking turns, and with weight 1 to the
-    next `n_links` members of its own: every group is connected, and no group has more edges than its points need.
+    A point is joined to a member of each neighboring group, and with weight 1 to members of its own: to all of them where
+    they are few, else to the next one in each of `n_links` circles. So every group is connected, and no group has more
+    edges than its points need. Few members take turns. Of many, members and circles are drawn, always the same ones: if
+    they went by the order of rows, points of one place in their groups would be nearer to each other, all around, than
+    a group's first member to its last, and a large group would be torn apart.
     """
     n_points = len(groups.group)
     members = np.argsort(groups.group, kind="stable")
     sizes = np.bincount(groups.group)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    grouped = groups.group[members]
+    circles = _Circles(members, np.arange(n_points) - starts[grouped], sizes[grouped], starts[grouped])
+    rng = np.random.default_rng(_SEED)
     rank = np.empty(n_points, dtype=np.int64)
-    rank[members] = np.arange(n_points) - np.repeat(starts, sizes)
+    rank[members] = circles.place
     theirs = near[groups.group]
-    chosen = members[starts[theirs] + rank[:, None] % sizes[theirs]]
-    rows = [np.repeat(np.arange(n_points), near.shape[1])]
-    columns, values = [chosen.ravel()], [weight[groups.group].ravel()]
+    drawn = (rng.random(theirs.shape) * sizes[theirs]).astype(np.int64)
+    place = np.where(sizes[theirs] <= n_links + 1, rank[:, None] % sizes[theirs], drawn)
+    rows = np.repeat(np.arange(n_points), near.shape[1])
+    to_others = _edges(rows, members[starts[theirs] + place].ravel(), weight[groups.group].ravel(), n_points)
+    return sp.csr_array(to_others + _edges_within(circles, n_links, rng))
+
+
+class _Circles(NamedTuple):
+    """Members in order of their groups: place in the group, and the group's size and beginning."""
+
+    members: Ints
+    place: Ints
+    size: Ints
+    start: Ints
+
+
+def _edges_within(circles: _Circles, n_links: int, rng: np.random.Generator) -> sp.csr_array:
+    """Each member joined to the next one in circles of its group, or to all of them where there are few."""
+    members, place, size, start = circles
+    is_small = size <= n_links + 1
+    rows, columns = [], []
     for step in range(1, n_links + 1):
-        some = np.flatnonzero(sizes[groups.group] > step)
-        own = groups.group[some]
-        rows.append(some)
-        columns.append(members[starts[own] + (rank[some] + step) % sizes[own]])
-        values.append(np.ones(len(some), dtype=np.float32))
+        circle = members[np.lexsort((np.where(is_small, place, rng.random(len(members))), start))]
+        ahead = np.where(is_small, step, 1)
+        some = np.flatnonzero(size > ahead)
+        rows.append(circle[some])
+        columns.append(circle[start[some] + (place[some] + ahead[some]) % size[some]])
     n_edges = sum(map(len, rows))
-    index = np.int32 if max(n_edges, n_points) < 2**31 else np.int64
-    ends = np.concatenate(rows).astype(index), np.concatenate(columns).astype(index)
-    return sp.csr_array((np.concatenate(values), ends), shape=(n_points, n_points))
+    edges = _edges(np.concatenate(rows), np.concatenate(columns), np.ones(n_edges, np.float32), len(members))
+    # two circles may join the same two points
+    edges.data[:] = 1
+    return edges
+
+
+def _edges(rows: Ints, columns: Ints, values: Any, n_points: int) -> sp.csr_array:
+    index = np.int32 if max(len(rows), n_points) < 2**31 else np.int64
+    return sp.csr_array((values, (rows.astype(index), columns.astype(index))), shape=(n_points, n_points))
 
 
 def _bits(rows: Any) -> Any:
