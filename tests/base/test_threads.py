@@ -15,6 +15,7 @@ from arbora._base.threads import (
     count_cores,
     count_threads,
     in_background,
+    in_turns,
     limited_libraries,
     limited_threads,
     share_out,
@@ -47,6 +48,26 @@ def test_shares_cover_every_item_once(n_threads):
     share_out(work, 20, n_threads, at_once=3)
     assert (done == 2).all()
     share_out(work, 0, n_threads)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 7])
+def test_results_of_turns_are_in_the_order_of_the_items(n_threads):
+    shares = []
+    assert in_turns(lambda k: k * k, range(5), n_threads, shares.append) == [0, 1, 4, 9, 16]
+    assert shares == sorted(shares) and set(shares) <= {0.2, 0.4, 0.6, 0.8, 1.0}
+    assert in_turns(abs, [], n_threads) == []
+
+
+def test_the_callers_thread_takes_turns_and_its_settings_hold_in_all():
+    both = threading.Barrier(2, timeout=10)
+
+    def work(k):
+        both.wait()
+        return threading.current_thread() is threading.main_thread(), np.geterr()["divide"], allowed_threads()
+
+    with np.errstate(divide="raise"), allowing_threads(5):
+        found = in_turns(work, [0, 1], 2)
+    assert set(found) == {(True, "raise", 5), (False, "raise", 5)}
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

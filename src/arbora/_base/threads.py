@@ -8,7 +8,8 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -16,8 +17,10 @@ import numpy as np
 
 from arbora._base.params import check_whole
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 _SECONDS_BETWEEN_SIGNALS = 0.1
+_SECONDS_BETWEEN_LOOKS = 0.005
 # handed out one after the other: the last ones are short
 _SHARES_PER_THREAD = 4
 
@@ -87,21 +90,62 @@ def share_out(
     if at_once is not None:
         bounds[1:-1] = at_once * np.arange(1, len(bounds) - 1)
     shares = list(pairwise(bounds.tolist()))
-    if min(n_threads, len(shares)) <= 1:
-        for first, last in shares:
-            work(first, last)
-        return
-    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+    in_turns(lambda share: work(*share), shares, n_threads)
 
-    with ThreadPoolExecutor(min(n_threads, len(shares))) as pool:
-        calls = [pool.submit(work, first, last) for first, last in shares]
+
+def in_turns(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    n_threads: int,
+    report: Callable[[float], None] | None = None,
+) -> list[Result]:
+    """Results of all items; threads take the next one whenever they are free, and the caller's thread is one of them.
+
+    The caller's settings, such as `numpy.errstate`, hold in all threads. All stop after their present item when one
+    fails or Ctrl-C is pressed. `report` is called from the caller's thread only, with the share that has begun.
+
+    Examples
+    --------
+    >>> from arbora._base.threads import in_turns
+    >>> in_turns(abs, [1, -2, 3], 2)
+    [1, 2, 3]
+    """
+    results: list[Any] = [None] * len(items)
+    problems: list[BaseException] = []
+    waiting, lock = iter(range(len(items))), threading.Lock()
+
+    def take_turns(note: Callable[[float], None] | None = None) -> None:
         try:
-            for call in wait(calls, return_when=FIRST_EXCEPTION).done:
-                call.result()
-        except BaseException:
-            # what has not begun is not waited for
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            while not problems:
+                with lock:
+                    at = next(waiting, None)
+                if at is None:
+                    break
+                results[at] = work(items[at])
+                if note is not None:
+                    note((at + 1) / len(items))
+        # whatever it is, the caller gets it
+        except BaseException as problem:
+            problems.append(problem)
+
+    others = [
+        threading.Thread(target=contextvars.copy_context().run, args=(take_turns,))
+        for _ in range(min(n_threads, len(items)) - 1)
+    ]
+    try:
+        for thread in others:
+            thread.start()
+        take_turns(report)
+        for thread in others:
+            thread.join()
+    # Ctrl-C between turns: the others see it, and end before the caller does
+    except BaseException as problem:
+        problems.append(problem)
+        while any(thread.is_alive() for thread in others):
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+    if problems:
+        raise problems[0]
+    return results
 
 
 def fair_share(n_items: int, n_threads: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
@@ -14,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arbora._base.sharing import Shares, share_bounds
+from arbora._base.threads import in_turns
 
 # entries of every row, their columns and their values
 CsrParts: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -44,11 +44,8 @@ def in_row_blocks(function: Callable[[int, int], CsrParts], n_rows: int, n_threa
     shares = _shares_of_rows.get()
     if shares.are_spread and n_rows >= WORTH_SENDING:
         pieces = shares.run(_call, (function,), share_bounds(n_rows), here=False)
-    elif n_threads == 1:
-        pieces = [function(*blocks[0])]
     else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            pieces = list(pool.map(lambda block: function(*block), blocks))
+        pieces = in_turns(lambda block: function(*block), blocks, n_threads)
     counts, columns, values = (np.concatenate(parts) for parts in zip(*pieces))
     ptr = np.concatenate(([0], np.cumsum(counts)))
     return ptr, columns, values

@@ -10,7 +10,6 @@ searched by regions in threads. Other objectives search blocks in threads, and t
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arbora._base.permutations import inverse_permutation
+from arbora._base.threads import in_turns
 from arbora._base.types import Ints
 from arbora.search._block_kernels import slice_square
 from arbora.search._region_kernels import Reach
@@ -169,8 +169,7 @@ def improve_blocks(
         run.show(done / len(nodes), f"{done} of {len(nodes)} blocks")
         return improved
 
-    with ThreadPoolExecutor(max_workers=n_threads) as pool:
-        parts = list(pool.map(improve_block, range(len(nodes))))
+    parts = in_turns(improve_block, range(len(nodes)), n_threads)
     leaves = [np.arange(low, low + size) for low, size in zip(firsts, sizes)]
     return graft(top_over(tree, nodes), parts, leaves)
 

@@ -8,13 +8,12 @@ regions nor the order of work within one depend on the number of threads, so the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from arbora._base.threads import share_out
+from arbora._base.threads import in_turns, share_out
 from arbora._base.types import Floats, Ints
 from arbora.search import _region_kernels as kernels
 from arbora.search._place_kernels import NODE, Edges, Heap
@@ -205,10 +204,7 @@ class RegionSearch:
                 run.show(share, f"regions, sweep {sweep + 1}")
             return n_moves
 
-        if self._n_threads == 1 or len(regions) == 1:
-            return sum(map(search, regions))
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return sum(pool.map(search, regions))
+        return sum(in_turns(search, regions, self._n_threads))
 
     def _search_region(self, region: Region, reach: Reach, run: Run) -> int:
         waiting = region.waiting(self.flags)

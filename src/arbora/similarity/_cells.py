@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.threads import limited_libraries
+from arbora._base.threads import in_turns, limited_libraries
 from arbora._base.types import Floats, Ints
 
-_STEPS = 6
+# of k-means, and those before which centers are grouped anew
+_STEPS, _STEPS_REGROUPED = 6, 2
 # sampled for k-means
 _ROWS_PER_CENTER = 48
 # compared with all centers by one matrix product, at most
@@ -47,8 +47,11 @@ def kmeans_centers(X: Singles, n_cells: int, seed: int, n_threads: int) -> Singl
     rng = np.random.default_rng(seed)
     sample = X[rng.choice(len(X), min(len(X), n_cells * _ROWS_PER_CENTER), replace=False)]
     centers = sample[:n_cells].copy()
-    for _ in range(_STEPS):
-        cell = nearly_nearest_centers(sample, centers, n_threads)
+    groups: list[Ints] = []
+    for step in range(_STEPS):
+        # rows that became means are elsewhere; means stay about where they are
+        groups = center_groups(centers) if step < _STEPS_REGROUPED else groups
+        cell = nearly_nearest_centers(sample, centers, n_threads, groups)
         sizes = np.bincount(cell, minlength=n_cells)
         ends = cell, np.arange(len(sample))
         member = sp.csr_array((1 / sizes[cell].astype(np.float32), ends), shape=(n_cells, len(sample)))
@@ -87,16 +90,25 @@ class _NearestOf:
         return np.asarray(values.argmin(axis=1))
 
 
-def nearly_nearest_centers(X: Singles, centers: Singles, n_threads: int) -> Ints:
+def center_groups(centers: Singles) -> list[Ints]:
+    """Many centers in groups of near ones; none of few."""
+    if len(centers) < _MANY_CENTERS:
+        return []
+    n_groups = int(_GROUPS_PER_ROOT * np.sqrt(len(centers)))
+    return np.array_split(nearby_order(centers, len(centers) // n_groups), n_groups)
+
+
+def nearly_nearest_centers(
+    X: Singles, centers: Singles, n_threads: int, groups: list[Ints] | None = None
+) -> Ints:
     """The nearest center of each row, or, of one row in some thousand, another near one: O(sqrt(n_centers)) per row.
 
-    Many centers are grouped first. A row is compared with the groups, then with the centers around its group.
+    A row is compared with groups of centers, then with the centers around its group.
     """
-    if len(centers) < _MANY_CENTERS:
+    groups = center_groups(centers) if groups is None else groups
+    if not groups:
         return nearest_centers(X, centers, n_threads)
     root = float(np.sqrt(len(centers)))
-    n_groups = int(_GROUPS_PER_ROOT * root)
-    groups = np.array_split(nearby_order(centers, len(centers) // n_groups), n_groups)
     middles = np.stack([centers[group].mean(axis=0) for group in groups])
     n_nearby = min(len(centers), max(_FEWEST_NEARBY, int(_NEARBY_PER_ROOT * root)))
     apart = np.einsum("ij,ij->i", centers, centers) - 2 * (middles @ centers.T)
@@ -174,12 +186,5 @@ def in_threads(
     work: Callable[[Any], None], items: Sequence[Any], n_threads: int, report: Report = silent_share
 ) -> None:
     """Do independent work in threads; each thread's matrix products stay in that thread."""
-    with limited_libraries(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
-        finished = map(work, items) if n_threads == 1 else pool.map(work, items)
-        try:
-            for k, _ in enumerate(finished):
-                report((k + 1) / len(items))
-        except BaseException:
-            # what has not begun is not waited for
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with limited_libraries(1, "blas"):
+        in_turns(work, items, n_threads, report)

@@ -74,11 +74,11 @@ def group_by_key(keys: Any) -> Groups:
 def link_groups(groups: Groups, near: Ints, weight: Any, n_links: int) -> sp.csr_array:
     """Directed edges of all points, given those of the groups: near[g] are groups, weight[g] their weights.
 
-    A point is joined to a member of each neighboring group, and with weight 1 to members of its own: to all of them where
-    they are few, else to the next one in each of `n_links` circles. So every group is connected, and no group has more
-    edges than its points need. Few members take turns. Of many, members and circles are drawn, always the same ones: if
-    they went by the order of rows, points of one place in their groups would be nearer to each other, all around, than
-    a group's first member to its last, and a large group would be torn apart.
+    A point is joined to a member of each neighboring group, and with weight 1 to members of its own: to all of them
+    where they are few, else to the next one in each of `n_links` circles. So every group is connected, and no group has
+    more edges than its points need. Few members take turns. Of many, members and circles are drawn, always the same
+    ones: if they went by the order of rows, points of one place in their groups would be nearer to each other, all
+    around, than a group's first member to its last, and a large group would be torn apart.
     """
     n_points = len(groups.group)
     members = np.argsort(groups.group, kind="stable")

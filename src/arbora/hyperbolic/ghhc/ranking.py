@@ -6,11 +6,11 @@ of compiled loops do not. Triples are taken in blocks that stay in the cache, sh
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
+from arbora._base.threads import in_turns
 from arbora._base.types import AnyFloats, Ints
 from arbora.hyperbolic.ghhc import _kernels as kernels
 from arbora.hyperbolic.ghhc.distances import SMALLEST, NodeTable, depths, gaps
@@ -100,18 +100,14 @@ def ranking_terms(batch: Considered, temperature: float, n_threads: int = 1) -> 
     out = RankingTerms(
         np.empty(n_triples), np.empty_like(scores), np.empty_like(scores[0]), np.empty_like(scores[:, :, 0])
     )
-    # for this thread; otherwise threads would emit warnings that the caller has silenced
-    errors = np.geterr()
 
     def compute(first: int) -> None:
         rows = slice(first, first + step)
-        with np.errstate(**errors):
-            found = _block_terms(batch.of_triples(rows), temperature)
+        found = _block_terms(batch.of_triples(rows), temperature)
         out.cost[rows], out.along[rows] = found.cost, found.along
         out.towards[:, rows], out.lowered[:, rows] = found.towards, found.lowered
 
-    with ThreadPoolExecutor(min(n_threads, len(starts))) as pool:
-        list(pool.map(compute, starts))
+    in_turns(compute, starts, n_threads)
     return out
 
 
