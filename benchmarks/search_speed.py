@@ -5,11 +5,12 @@
     python benchmarks/search_speed.py --only peers               # 100,000 vectors beside fast_hdbscan, ratios
     python benchmarks/search_speed.py --only threads --threads   # one thread and two, stage by stage, at 300,000
     python benchmarks/search_speed.py --only cluster --million   # up to a million, with the growth of time
+    python benchmarks/search_speed.py --only growth --growth     # the same, with groups of 300 points at every size
     python benchmarks/search_speed.py --only ten_million --ten-million   # 10,000,000 x 32: does it end, in what memory
 
 Sections: graphs (linkage and refine of the published graphs), cluster (vectors of a three-level mixture, time against
 n), covtype (all of its rows), peers (100,000 vectors beside fast_hdbscan and bisecting k-means), online (OnlineTree),
-and those that are asked for: threads, ten_million.
+and those that are asked for: growth (groups that keep their size), threads, ten_million.
 CPU and wall seconds; a small run of the same calls compiles the kernels before the clock starts.
 """
 
@@ -29,20 +30,26 @@ import arbora as ab
 from arbora._base.jit import compiling_all
 from arbora.reproduce import data as published
 
+# points of each of the smallest groups where groups keep their size
+GROUP = 300
 
-def mixture(n, d=64, seed=0):
-    """Gaussian mixture with a hierarchy: 10 groups of 10 groups of 10. Returns float32 rows and labels a level."""
+
+def mixture(n, d=64, seed=0, n_branches=10):
+    """Gaussian mixture with a hierarchy: 10 groups of 10 groups of 10, or of another number.
+
+    Returns float32 rows and labels per level.
+    """
     rng = np.random.default_rng(seed)
-    centers, labels = np.zeros((1, d)), []
+    centers = np.zeros((1, d))
     for spread in (4.0, 2.0, 1.0):
         centers = (
-            np.repeat(centers, 10, axis=0)
-            + rng.normal(size=(len(centers) * 10, d)) * spread / math.sqrt(d) * 4
+            np.repeat(centers, n_branches, axis=0)
+            + rng.normal(size=(len(centers) * n_branches, d)) * spread / math.sqrt(d) * 4
         )
-    leaf = rng.integers(1000, size=n)
+    leaf = rng.integers(n_branches**3, size=n)
     X = rng.standard_normal((n, d), dtype=np.float32)
     X += centers[leaf].astype(np.float32)
-    labels = np.stack([leaf // 100, leaf // 10, leaf], axis=1)
+    labels = np.stack([leaf // n_branches**2, leaf // n_branches, leaf], axis=1)
     return X, labels
 
 
@@ -106,10 +113,21 @@ def run_graphs(quick):
 
 def run_cluster(sizes):
     print("\ncluster(X), 64 features, three-level mixture")
+    yield from timed_clusterings((n, mixture(n)) for n in sizes)
+
+
+def run_growth():
+    """More points, and as many more groups: a fixed number of groups has larger ones, whose trees are deeper."""
+    print(f"\ncluster(X), 64 features, three-level mixture of groups of {GROUP} points")
+    sizes = ((GROUP * n_branches**3, n_branches) for n_branches in (7, 10, 15))
+    yield from timed_clusterings((n, mixture(n, n_branches=n_branches)) for n, n_branches in sizes)
+
+
+def timed_clusterings(draws):
+    """Time, memory and purities of each draw, and how time grows."""
     warm_up()
     rows = []
-    for n in sizes:
-        X, labels = mixture(n)
+    for n, (X, labels) in draws:
         tree, cpu, wall = timed(lambda X=X: ab.cluster(X, random_state=0))
         rows.append(
             {"n": n, "cpu s": cpu, "wall s": wall, "peak GB": peak_gigabytes(), **purities(tree, labels)}
@@ -238,10 +256,12 @@ def main():
     )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument(
-        "--only", choices=["graphs", "cluster", "covtype", "peers", "online", "threads", "ten_million"]
+        "--only",
+        choices=["graphs", "cluster", "growth", "covtype", "peers", "online", "threads", "ten_million"],
     )
     parser.add_argument("--threads", action="store_true", help="one thread against two, at 300,000 vectors")
     parser.add_argument("--million", action="store_true", help="a million vectors as well")
+    parser.add_argument("--growth", action="store_true", help="up to a million, in groups that keep their size")
     parser.add_argument("--ten-million", action="store_true", help="10,000,000 vectors of 32 features")
     parser.add_argument("--picture", type=Path, help="where to draw time against n")
     parser.add_argument("--sizes", type=int, nargs="+")
@@ -251,6 +271,7 @@ def main():
     sections = {
         "graphs": lambda: run_graphs(options.quick) if published.folder() is not None else [],
         "cluster": lambda: run_cluster(sizes),
+        "growth": run_growth if options.growth else list,
         "covtype": run_covtype if not options.quick else list,
         "peers": lambda: run_peers(10_000 if options.quick else 100_000),
         "online": lambda: run_online([n for n in sizes if n < 300_000]),
