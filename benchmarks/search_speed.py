@@ -261,7 +261,9 @@ def main():
     )
     parser.add_argument("--threads", action="store_true", help="one thread against two, at 300,000 vectors")
     parser.add_argument("--million", action="store_true", help="a million vectors as well")
-    parser.add_argument("--growth", action="store_true", help="up to a million, in groups that keep their size")
+    parser.add_argument(
+        "--growth", action="store_true", help="up to a million, in groups that keep their size"
+    )
     parser.add_argument("--ten-million", action="store_true", help="10,000,000 vectors of 32 features")
     parser.add_argument("--picture", type=Path, help="where to draw time against n")
     parser.add_argument("--sizes", type=int, nargs="+")
