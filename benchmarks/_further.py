@@ -95,7 +95,6 @@ WIDER_STORED = (
 )
 FIRST = sorted([*TABLES, *LISTS, *SERIES, *COUNTS, *DOCUMENTS, "phishing"])
 WIDER = sorted([*(f"w_{name}" for name in WIDER_STORED.split()), *WIDER_COUNTS, *WIDER_DOCUMENTS])
-NAMES = [*FIRST, *WIDER]
 HALVES = {
     "further-choose": " ".join(FIRST[::2]),
     "further-check": " ".join(FIRST[1::2]),

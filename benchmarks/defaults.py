@@ -4,6 +4,7 @@
     python benchmarks/defaults.py --half choose   # those that defaults were chosen on
     python benchmarks/defaults.py --half further-check   # classics and generated sets, nothing chosen on
     python benchmarks/defaults.py --half wider-check     # more of both, nothing chosen on
+    python benchmarks/defaults.py --half shapes          # planar shapes, nothing chosen on
     python benchmarks/defaults.py --only wine glass
     python benchmarks/defaults.py --trees         # only methods that make a tree
     python benchmarks/defaults.py --neighbors 15  # another number of neighbors than the default
@@ -31,6 +32,7 @@ import warnings
 from pathlib import Path
 
 import _further
+import _shapes
 import numpy as np
 import scipy.sparse as sp
 from sklearn import datasets
@@ -49,7 +51,9 @@ HALVES = {
     "optdigits digits zoo",
     "report": "20news blobs_varied brown covtype5k duplicates glass moons pbmc pbmc_genes segmentation wine",
     **_further.HALVES,
+    "shapes": " ".join(_shapes.PATHS),
 }
+GENERATED = ("aniso", "blobs_varied", "cells", "duplicates", "lognormal", "mixed_units", "moons")
 
 
 def stored(path, values="X", classes="y", n=None):
@@ -178,7 +182,9 @@ def load(name):
     """Rows and classes of a set."""
     if name in LOADERS:
         return LOADERS[name]()
-    return _further.load(name, DATA) if name in _further.NAMES else generated(name)
+    if name in GENERATED:
+        return generated(name)
+    return _shapes.load(name, DATA) if name in _shapes.PATHS else _further.load(name, DATA)
 
 
 def measure(name, n_neighbors, methods):
@@ -336,6 +342,8 @@ def main():
     parser.add_argument("--oracle", action="store_true")
     options = parser.parse_args()
     names = options.only or HALVES[options.half].split()
+    if unknown := set(names) - {name for half in HALVES.values() for name in half.split()}:
+        parser.error(f"--only knows no {', '.join(sorted(unknown))}")
     if options.graphs:
         part, found = "graphs", measure_graphs()
     elif options.large:

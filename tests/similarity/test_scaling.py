@@ -8,7 +8,9 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
 
 import arbora as ab
+from arbora.similarity import _ways
 from arbora.similarity.scaling import SCALES, choose, effective_columns, fit_scaling
+from arbora.similarity.structure import Structure
 
 
 def test_standard_and_robust_are_those_of_scikit_learn():
@@ -178,6 +180,21 @@ def test_groups_under_noise_of_many_columns_are_found_along_components():
     by_cosine = ab.metrics.dendrogram_purity(ab.cluster(X, "cosine", random_state=0), y)
     assert ab.metrics.dendrogram_purity(model.tree_, y) > by_cosine + 0.05
     assert (model.predict(X) == model.labels_).mean() > 0.95
+
+
+def test_of_many_rows_more_than_a_few_hundred_have_to_agree_with_another_way_than_the_cosine(monkeypatch):
+    sizes = []
+
+    def structure(rows, metric):
+        sizes.append(len(rows))
+        # what few rows say and more of them do not
+        return Structure(gain=1.0 if metric == "euclidean" and len(rows) <= 300 else 0.2, leak=0.01)
+
+    monkeypatch.setattr(_ways, "structure", structure)
+    rows = np.random.default_rng(0).normal(size=(8000, 6))
+    found = {n: _ways.most_structured(rows[:n]) for n in (1200, 2000, 8000)}
+    assert found[1200][:2] == ("euclidean", "none") and found[2000] is found[8000] is None
+    assert sorted(set(sizes)) == [300, 500, 1000]
 
 
 def test_few_rows_or_columns_are_not_tried_in_several_ways():

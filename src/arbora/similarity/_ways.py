@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,8 +16,12 @@ from arbora.similarity.structure import Structure, structure
 
 SettledScale: TypeAlias = Literal["standard", "robust", "rank", "components", "none"]
 Way: TypeAlias = tuple[Literal["cosine", "euclidean"], SettledScale, str]
+# Those that are compared, in this order where they find as much.
+COMPARED: tuple[SettledScale, ...] = ("none", "standard", "rank", "components")
 # Rows on which ways are compared. Fewer rows or columns than the least say little.
 _ROWS, _FEWEST_ROWS, _FEWEST_COLUMNS = 300, 50, 5
+# One of so many rows has to agree with another way than the cosine, up to a number that takes half a second.
+_ROWS_PER_PROBED, _MOST_ROWS = 4, 1000
 # Components of fewer columns leave out too much.
 _LEAST_COLUMNS = 20
 # Another way has to gain this many times what the cosine gains, and this much more.
@@ -29,19 +34,30 @@ _APART, _BLURRED, _SHARE = 0.001, 0.02, 0.45
 def most_structured(rows: AnyFloats) -> Way | None:
     """Metric, scale and reason, where another way finds clearly more structure than the cosine of the rows as they are.
 
-    That is, a tree that stands out more from noise, or groups that are better separated.
+    That is, a tree that stands out more from noise, or groups that are better separated. Where a few hundred rows may
+    hold too few of each group to tell, more of them have to agree.
 
     The same rows in another order give the same, up to twice `_ROWS` of them.
     """
-    probe = _distinct_rows(rows)
+    with limited_libraries(1, "blas"):
+        found = _most_structured_of(_distinct_rows(rows, _ROWS), COMPARED)
+        n_more = min(_MOST_ROWS, len(rows) // _ROWS_PER_PROBED)
+        if found is not None and n_more > _ROWS:
+            found = _most_structured_of(_distinct_rows(rows, n_more), (found[1],))
+    return found
+
+
+def _most_structured_of(probe: Floats, scales: Sequence[SettledScale]) -> Way | None:
+    """The same for these rows, among some scales."""
     if len(probe) < _FEWEST_ROWS or probe.shape[1] < _FEWEST_COLUMNS or not np.isfinite(probe).all():
         return None
-    with limited_libraries(1, "blas"):
-        by_cosine = structure(probe, "cosine")
-        if by_cosine.leak < _APART:
-            return None
-        ways = _ways(probe)
-        found = {scale: structure(scaled, "euclidean") for scale, scaled in ways.items()}
+    by_cosine = structure(probe, "cosine")
+    if by_cosine.leak < _APART:
+        return None
+    ways = _ways(probe, scales)
+    if not ways:
+        return None
+    found = {scale: structure(scaled, "euclidean") for scale, scaled in ways.items()}
     best = max(found, key=lambda scale: found[scale].gain)
     if found[best].gain > _TIMES * max(by_cosine.gain, 0.0) + _MORE:
         return "euclidean", best, f"most structure: {_words_for_gains(found[best], by_cosine)}"
@@ -60,25 +76,28 @@ def _words_for_leaks(one: Structure, by_cosine: Structure) -> str:
     return f"{one.leak:.1%} of their weight leads out of them, by the cosine {by_cosine.leak:.1%}"
 
 
-def _ways(probe: Floats) -> dict[SettledScale, Floats]:
-    """Centered rows for every scale."""
-    centered = probe - probe.mean(axis=0)
-    standard = centered / probe.std(axis=0)
-    ranks = rankdata(probe, axis=0)
-    ranks -= ranks.mean(axis=0)
-    found: dict[SettledScale, Floats] = {"none": centered, "standard": standard, "rank": ranks}
-    if probe.shape[1] >= _LEAST_COLUMNS:
-        components = rows_of_components(centered)
-        if components is not None:
-            found["components"] = components
-    return found
+def _ways(probe: Floats, scales: Sequence[SettledScale]) -> dict[SettledScale, Floats]:
+    """Centered rows for those of the scales that suit them."""
+    scaled = {scale: _scaled(probe, scale) for scale in scales}
+    return {scale: rows for scale, rows in scaled.items() if rows is not None}
 
 
-def _distinct_rows(rows: AnyFloats) -> Floats:
+def _scaled(probe: Floats, scale: SettledScale) -> Floats | None:
+    if scale == "rank":
+        probe = rankdata(probe, axis=0)
+    centered: Floats = probe - probe.mean(axis=0)
+    if scale == "standard":
+        centered /= probe.std(axis=0)
+    if scale == "components":
+        return rows_of_components(centered) if probe.shape[1] >= _LEAST_COLUMNS else None
+    return centered
+
+
+def _distinct_rows(rows: AnyFloats, most: int) -> Floats:
     """Evenly spaced rows that differ, in an order and a unit of their own, without columns that do not vary."""
-    some = np.asarray(rows[_spaced(len(rows), 2 * _ROWS)], dtype=np.float64)
+    some = np.asarray(rows[_spaced(len(rows), 2 * most)], dtype=np.float64)
     distinct = np.unique(some, axis=0)
-    probe = distinct[_spaced(len(distinct), _ROWS)]
+    probe = distinct[_spaced(len(distinct), most)]
     safe: Floats = in_safe_units(probe.reshape(-1, 1))[0].reshape(probe.shape)
     # rounding leaves a constant column with a tiny deviation
     return safe[:, safe.std(axis=0) > 1e-12 * np.abs(safe).max(axis=0)]
