@@ -5,7 +5,7 @@ from pathlib import Path
 
 import arbora
 
-DECORATORS = {"kernel", "inner", "pass_kernel"}
+DECORATORS = {"kernel", "inner", "inlined", "pass_kernel"}
 SOURCES = sorted(Path(arbora.__file__).parent.rglob("*.py"))
 
 

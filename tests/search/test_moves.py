@@ -9,7 +9,14 @@ from kernels import opened
 from trees import chain, insert_above, random_tree, steepest_rise_by_definition, trees
 
 import arbora as ab
-from arbora.search import _bound_kernels, _feature_kernels, _gather_kernels, _graph_kernels, _near_kernels
+from arbora.search import (
+    _bound_kernels,
+    _gather_kernels,
+    _graph_kernels,
+    _insertion_kernels,
+    _near_kernels,
+    _open_kernels,
+)
 from arbora.search._state import OBJECTIVES, attach, detach, make_state, to_tree
 from arbora.search.engines import FeatureEngine, GraphEngine
 from arbora.search.moves import Moves
@@ -137,11 +144,10 @@ def test_branch_and_bound_finds_the_best_of_all_insertions(n, seed):
         similarity.features[:n], np.ones(n), tree.parent, len(state.nodes)
     )
     _bound_kernels.fill_bounds(state, features, n, tree.n_nodes)
-    work = _gather_kernels.make_work(len(state.nodes), len(state.nodes))
     target = np.empty(1, dtype=np.int64)
-    stack = _feature_kernels.make_stack(len(state.nodes))
+    stack = _open_kernels.make_stack(len(state.nodes))
     rows = np.ascontiguousarray(similarity.features[n:], dtype=np.float64)
-    _feature_kernels.place_rows(state, features, work, stack, tree.root, rows, 0, 1, target)
+    _insertion_kernels.place_rows(state, features, stack, tree.root, rows, 0, 1, target)
     costs = [ab.metrics.dasgupta_cost(insert_above(tree, node), similarity) for node in range(tree.n_nodes)]
     assert costs[target[0]] == pytest.approx(min(costs), rel=1e-12)
 

@@ -30,7 +30,7 @@ def assert_store_is_fresh(model, X):
     np.testing.assert_allclose(np.sort(nodes["cross"][inner]), np.sort(similarity.cross(tree)), atol=1e-8)
     np.testing.assert_array_equal(np.sort(nodes["size"][inner]), np.sort(tree.sizes[tree.n_leaves :]))
     expected = gaps_by_definition(tree, similarity)
-    np.testing.assert_allclose(np.sort(store.gap[inner]), np.sort(expected), atol=1e-7)
+    np.testing.assert_allclose(np.sort(store.bounds["gap"][inner]), np.sort(expected), atol=1e-7)
     assert nodes["parent"][store.root[0]] == -1 and store.present.sum() == tree.n_leaves
     if len(inner):
         assert nodes["size"][store.root[0]] == tree.n_leaves

@@ -25,6 +25,7 @@ import numpy as np
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from numba.core.options import DefaultOptions
 
 from arbora._base.interrupts import HeldBack, is_in_main_thread
 
@@ -55,6 +56,16 @@ def kernel(**options: Any) -> Any:
 # For functions that only kernels call: without an entry point from Python and without their own place in the cache
 # (they are part of their caller's), they compile in half the time.
 inner: Any = cast(Any, numba.njit)(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+# For kernels that allocate nothing, and on whose way every nanosecond counts. Otherwise each array passed or viewed, also
+# in a named tuple, has its references counted, which locks memory: most of the time of a search that reads little. The
+# caller holds all arrays meanwhile. A numba without this option counts.
+UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+
+# For functions on such ways, compiled into their caller.
+inlined: Any = cast(Any, numba.njit)(
+    no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **UNCOUNTED
+)
 
 
 def is_ready(compiled: Any) -> bool:

@@ -10,16 +10,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, inner, kernel
 from arbora.search._graph_kernels import SCANNED_CHILDREN
+
+# One record per node, half a cache line.
+BOUND = np.dtype(
+    [
+        ("gap", np.float64),  # 0 at leaves: see `least_cost`
+        ("reach", np.float64),  # see `set_reach`
+        ("last", np.float64),  # last of the node's summed features
+        ("rest", np.float64),  # sum of the squares of the others
+    ],
+    align=True,
+)
+# share of a squared length that sums of many steps may be wrong by
+DRIFT = 1e-15
 
 
 class Features(NamedTuple):
-    """Summed features below each node (rows of leaves are their own features), and what bounds need to know."""
+    """Summed features below each node (rows of leaves are their own features), and what bounds need to know.
+
+    Insertion reads and updates no rows of last children, which would be the longest sums: they are what those of
+    their siblings leave of the parent's weight. So after insertions such rows of internal nodes are out of date until
+    `sum_rows_again`, the root's excepted.
+    """
 
     sums: np.ndarray  # float64[n_nodes, n_features]
-    gap: np.ndarray  # float64[n_nodes], 0 at leaves: see `least_cost`
-    reach: np.ndarray  # float64[n_nodes]: see `set_reach`
+    bounds: np.ndarray  # records of BOUND
     extent: Extent
     steepness: float  # see `steepness_of`
     price: float = 0.0  # of an internal node
@@ -69,10 +86,15 @@ def make_features(leaf_rows: np.ndarray, leaf_size: np.ndarray, parent: np.ndarr
     fill_sums(sums, parent)
     extent, is_even = extent_of(leaf_rows), bool((leaf_size == 1).all())
     steepness = steepness_of(extent.largest, float(leaf_size.min()))
-    return Features(sums, np.zeros(n_nodes), np.zeros(n_nodes), extent.if_even(is_even), steepness)
+    return Features(sums, empty_bounds(n_nodes), extent.if_even(is_even), steepness)
 
 
-@inner
+def empty_bounds(n_nodes: int) -> np.ndarray:
+    """Records of nodes without leaves."""
+    return np.zeros(n_nodes, dtype=BOUND)
+
+
+@inlined
 def product(a, b):
     """Inner product of two rows, in four sums, which do not wait for each other."""
     n_features = a.shape[0]
@@ -96,36 +118,65 @@ def fill_sums(sums, parent):
             sums[above, f] += sums[node, f]
 
 
-@inner
+@inlined
 def copy_row(into, row):
     """Write a row over another."""
     for f in range(row.shape[0]):
         into[f] = row[f]
 
 
-@inner
+@inlined
+def add_row(into, row, sign):
+    """Add a row to another, or take it away."""
+    for f in range(row.shape[0]):
+        into[f] += sign * row[f]
+
+
+@inlined
 def set_reach(features, node):
     """The most similarity that a row can have with the leaves of a node (Cauchy and Schwarz).
 
     What all rows have in common is in the last feature: only the others can point away from the leaves.
     """
-    row = features.sums[node]
-    last = row[row.shape[0] - 1]
-    rest = np.sqrt(max(product(row, row) - last * last, 0.0))
-    features.reach[node] = features.extent.last * abs(last) + features.extent.rest * rest
+    here = features.bounds[node]
+    square = here.last * here.last
+    rest = np.sqrt(max(here.rest, 0.0) + DRIFT * (here.rest + square))
+    here.reach = features.extent.last * abs(here.last) + features.extent.rest * rest
+
+
+@inner
+def measure_row(features, node):
+    """Set what is known of a node's row, from the row."""
+    row, here = features.sums[node], features.bounds[node]
+    here.last = row[row.shape[0] - 1]
+    here.rest = product(row, row) - here.last * here.last
+    set_reach(features, node)
+
+
+@inlined
+def measure_sum(features, node, weight, last, rest, sign):
+    """Add a row to what is known of a node's row, or take it away.
+
+    The row has this last feature, its others this sum of squares, and its product with the node's without it is
+    `weight`: |a + b|^2 = |a|^2 + 2ab + |b|^2.
+    """
+    here = features.bounds[node]
+    without = here.last if sign > 0 else here.last - last
+    here.rest += sign * (2 * (weight - without * last) + rest)
+    here.last += sign * last
+    set_reach(features, node)
 
 
 @inner
 def add_upwards(state, features, node, row, sign):
     """Add a row, or take it away, from a node to the root."""
     while node >= 0:
-        for f in range(row.shape[0]):
-            features.sums[node, f] += sign * row[f]
-        set_reach(features, node)
+        add_row(features.sums[node], row, sign)
+        measure_row(features, node)
         node = state.nodes[node].parent
 
 
-@inner
+@inlined
 def least_cost(size, cross, gap, weight, moved_size, steepness):
     """What a subtree pays at least, at this node and below, on the edge above the node or anywhere below it.
 
@@ -145,20 +196,22 @@ def least_cost(size, cross, gap, weight, moved_size, steepness):
     return min(on_edge, max(by_size, on_edge - moved_size * gap))
 
 
-@inner
+@inlined
 def set_gap(state, features, node):
     """The most that a row can save on a way down from the edge above the node, see `least_cost`."""
-    if features.extent.largest == np.inf or state.nodes[node].n_children > SCANNED_CHILDREN:
-        features.gap[node] = np.inf
+    bounds, largest = features.bounds, features.extent.largest
+    here = state.nodes[node]
+    if largest == np.inf or here.n_children > SCANNED_CHILDREN:
+        bounds[node].gap = np.inf
         return
-    size, saved = state.nodes[node].size, 0.0
-    child = state.nodes[node].first
+    size, cross, saved = here.size, here.cross, 0.0
+    child = here.first
     while child >= 0:
-        child_size = state.nodes[child].size
-        reach = min(features.reach[child], features.extent.largest * child_size)
-        saved = max(saved, (size - child_size) * reach + features.gap[child] - state.nodes[node].cross)
-        child = state.nodes[child].after
-    features.gap[node] = saved
+        below = state.nodes[child]
+        reach = min(bounds[child].reach, largest * below.size)
+        saved = max(saved, (size - below.size) * reach + bounds[child].gap - cross)
+        child = below.after
+    bounds[node].gap = saved
 
 
 @inner
@@ -170,15 +223,15 @@ def update_gaps(state, features, node):
 
 
 @kernel()
-def set_bounds(state, features, leaves, nodes):
-    """Set reach and gap of leaves and internal nodes, the latter given children first."""
-    for leaf in leaves:
-        set_reach(features, leaf)
+def set_bounds(state, features, measured, nodes):
+    """Measure the rows of some nodes, and set reach and gap of internal nodes, given children first."""
+    for node in measured:
+        measure_row(features, node)
     for node in nodes:
         set_reach(features, node)
         set_gap(state, features, node)
 
 
 def fill_bounds(state, features, n_leaves, n_nodes):
-    """Set reach and gap of all nodes; needs the node order of `Tree`."""
-    set_bounds(state, features, np.arange(n_leaves), np.arange(n_leaves, n_nodes))
+    """Set the bounds of all nodes; needs the node order of `Tree`."""
+    set_bounds(state, features, np.arange(n_nodes), np.arange(n_leaves, n_nodes))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, inner, kernel
 from arbora._base.permutations import inverse_permutation
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import meeting_mass, sort_children_first, sum_to_root
@@ -250,6 +250,14 @@ def own_of(self_pairs, node):
     return self_pairs[node, 1] if node < self_pairs.shape[0] else 0.0
 
 
+@inlined
+def count_in(here, moved_size, met_weight, met_size):
+    """Add to a node a subtree that meets this weight and size there; negative size and weight take it away."""
+    here.size += moved_size
+    here.cross += met_weight
+    here.spread += moved_size * met_size
+
+
 @inner
 def detach(state, moved, work, beyond):
     """Take a subtree out; a parent left with one child is given back.
@@ -257,17 +265,23 @@ def detach(state, moved, work, beyond):
     `work[v].weight` is the similarity between it and the other leaves below v, right on its path. Ancestors from
     `beyond` up (-1: none) are left as they are, for a subtree that will come back below them.
     """
-    nodes, pairs = state.nodes, state.self_pairs
-    moved_size, above = nodes[moved].size, nodes[moved].parent
-    node = above
+    nodes = state.nodes
+    moved_size, node = nodes[moved].size, nodes[moved].parent
     inner_weight, inner_size = 0.0, 0.0  # of the child the path comes from, without the moved subtree
     while node != beyond:
         here, weight = nodes[node], work[node].weight
-        here.size -= moved_size
-        here.cross -= weight - inner_weight
-        here.spread -= moved_size * (here.size - inner_size)
-        inner_weight, inner_size = weight, here.size
+        size = here.size - moved_size
+        count_in(here, -moved_size, inner_weight - weight, size - inner_size)
+        inner_weight, inner_size = weight, size
         node = here.parent
+    cut_off(state, moved)
+
+
+@inner
+def cut_off(state, moved):
+    """Take a subtree off its parent, which is given back if it is left with one child."""
+    nodes, pairs = state.nodes, state.self_pairs
+    above = nodes[moved].parent
     home = nodes[above]
     home.cross -= loop_of(pairs, moved)
     home.spread -= own_of(pairs, moved)
@@ -312,26 +326,33 @@ def split_edge(state, target, moved_size, weight):
 
 
 @inner
+def graft(state, moved, target, as_child, weight):
+    """Put a detached subtree, of this weight to it, next to `target` or (`as_child`) below it. Returns its parent.
+
+    What nodes further up must know of the subtree is not changed, nor that of `target` as a parent.
+    """
+    nodes, pairs = state.nodes, state.self_pairs
+    joint = target if as_child else split_edge(state, target, nodes[moved].size, weight)
+    link(nodes, moved, joint)
+    nodes[joint].cross += loop_of(pairs, moved)
+    nodes[joint].spread += own_of(pairs, moved)
+    return joint
+
+
+@inner
 def attach(state, moved, target, as_child, work, beyond):
     """Put a detached subtree on the edge above `target`, or (`as_child`) directly below it. Returns its parent.
 
     `work` and `beyond` as in `detach`.
     """
-    nodes, pairs = state.nodes, state.self_pairs
-    moved_size = nodes[moved].size
-    joint, node, inner_weight, inner_size = target, target, 0.0, 0.0
+    nodes, moved_size = state.nodes, state.nodes[moved].size
+    joint = graft(state, moved, target, as_child, work[target].weight)
+    node, inner_weight, inner_size = target, 0.0, 0.0
     if not as_child:
-        inner_weight, inner_size = work[target].weight, nodes[target].size
-        joint = split_edge(state, target, moved_size, inner_weight)
-        node = nodes[joint].parent
-    link(nodes, moved, joint)
-    nodes[joint].cross += loop_of(pairs, moved)
-    nodes[joint].spread += own_of(pairs, moved)
+        node, inner_weight, inner_size = nodes[joint].parent, work[target].weight, nodes[target].size
     while node != beyond:
-        here, weight = nodes[node], work[node].weight
-        here.spread += moved_size * (here.size - inner_size)
-        here.cross += weight - inner_weight
-        inner_weight, inner_size = weight, here.size
-        here.size += moved_size
+        here, weight, size = nodes[node], work[node].weight, nodes[node].size
+        count_in(here, moved_size, weight - inner_weight, size - inner_size)
+        inner_weight, inner_size = weight, size
         node = here.parent
     return joint

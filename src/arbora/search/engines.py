@@ -13,8 +13,10 @@ from arbora.search import _bound_kernels as bound_kernels
 from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _gather_kernels as gather_kernels
 from arbora.search import _graph_kernels as graph_kernels
+from arbora.search import _insertion_kernels as insertion_kernels
 from arbora.search import _near_kernels as near_kernels
 from arbora.search._feature_kernels import find_root
+from arbora.search._open_kernels import make_stack
 from arbora.search._state import (
     DASGUPTA,
     OBJECTIVES,
@@ -310,7 +312,7 @@ class FeatureEngine:
             self.similarity.features, self.leaf_size, tree.parent, n_nodes
         )._replace(price=moves.price)
         bound_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
-        work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
+        work, stack = gather_kernels.make_work(n_nodes, n_nodes), make_stack(n_nodes)
 
         def regraft(subtrees: np.ndarray) -> int:
             n_moves: int = feature_kernels.regraft(state, features, work, stack, subtrees, moves.max_size)[0]
@@ -335,15 +337,14 @@ class FeatureEngine:
         extent = bound_kernels.extent_of(self.similarity.features)
         features = bound_kernels.Features(
             sums,
-            np.zeros(n_nodes),
-            np.zeros(n_nodes),
+            bound_kernels.empty_bounds(n_nodes),
             extent.if_even(bool((self.leaf_size == 1).all())),
             bound_kernels.steepness_of(extent.largest, float(self.leaf_size.min())),
         )
         bound_kernels.fill_bounds(state, features, n, n + tree.n_internal)
-        work, stack = gather_kernels.make_work(n_nodes, n_nodes), feature_kernels.make_stack(n_nodes)
+        work, stack = gather_kernels.make_work(n_nodes, n_nodes), make_stack(n_nodes)
         root = np.array([find_root(state, int(old[0]))])
-        feature_kernels.insert_rows(state, features, work, stack, root, new, np.zeros(n, dtype=bool))
+        insertion_kernels.insert_rows(state, features, work, stack, root, new, np.zeros(n, dtype=bool))
         grown: Tree = to_tree(state)
         return grown
 

@@ -11,16 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arbora._base.types import Bools, Floats, Ints
 from arbora.errors import FormatError
 from arbora.search import _bound_kernels as bound_kernels
-from arbora.search import _feature_kernels as kernels
+from arbora.search import _insertion_kernels as kernels
 from arbora.search._gather_kernels import Work, make_work
+from arbora.search._open_kernels import Stack, make_stack
 from arbora.search._state import NO_NODE, State, empty_nodes, enlarged
 from arbora.tree import Tree
 
 FIRST_CAPACITY = 1024
+Bounds = npt.NDArray[np.void]
 
 
 @dataclass(eq=False)
@@ -35,6 +38,8 @@ class Store:
         Similarity that no two points exceed and that never changes, infinite if there is no such bound.
     extent : Extent
         Bounds that no row so far exceeds.
+    has_all_rows : bool
+        Whether the sums of all nodes are up to date, which moves need and insertions do not, see `Features`.
     names : dict
         Names of points, where they have one, by number.
     next_number : int
@@ -43,13 +48,12 @@ class Store:
 
     state: State
     sums: Floats
-    gap: Floats
-    reach: Floats
+    bounds: Bounds
     present: Bools
     number: Ints
     root: Ints
     work: Work
-    stack: kernels.Stack
+    stack: Stack
     largest_cosine: float
     names: dict[int, str] = field(default_factory=dict)
     next_number: int = 0
@@ -57,6 +61,7 @@ class Store:
     extent: bound_kernels.Extent = bound_kernels.NO_EXTENT
     least_size: float = np.inf
     is_even: bool = True
+    has_all_rows: bool = True
     built: tuple[tuple[int, int], Tree] | None = None
 
     @classmethod
@@ -76,13 +81,12 @@ class Store:
         return cls(
             state,
             np.zeros((n_nodes, n_features)),
-            np.zeros(n_nodes),
-            np.zeros(n_nodes),
+            bound_kernels.empty_bounds(n_nodes),
             np.zeros(capacity, dtype=bool),
             np.full(capacity, -1, dtype=np.int64),
             np.array([NO_NODE]),
             work,
-            kernels.make_stack(n_nodes),
+            make_stack(n_nodes),
             largest_cosine,
         )
 
@@ -104,13 +108,14 @@ class Store:
         state = enlarged(self.state, np.arange(old), capacity)
         grown = Store._around(state, self.sums.shape[1], self.largest_cosine)
         place = np.concatenate([np.arange(old), capacity + np.arange(len(self.state.nodes) - old)])
-        grown.sums[place], grown.gap[place], grown.reach[place] = self.sums, self.gap, self.reach
+        grown.sums[place], grown.bounds[place] = self.sums, self.bounds
         grown.work.dirty[place] = self.work.dirty
         grown.present[:old], grown.number[:old] = self.present, self.number
         grown.root[:] = place[self.root] if self.root[0] >= 0 else NO_NODE
         grown.names, grown.next_number = self.names, self.next_number
         grown.n_used, grown.extent = self.n_used, self.extent
         grown.least_size, grown.is_even = self.least_size, self.is_even
+        grown.has_all_rows = self.has_all_rows
         return grown
 
     def reserve(self, rows: Floats, sizes: Floats, names: list[str] | None = None) -> Ints:
@@ -126,7 +131,7 @@ class Store:
         self.n_used += len(rows)
         if self.is_even and (sizes != 1).any():
             self.is_even = False
-            self.gap[self.capacity :] = np.inf
+            self.bounds["gap"][self.capacity :] = np.inf
         has_grown = self.extent != before and not np.isfinite(self.largest_cosine)
         self._measure_bounds(np.arange(self.n_used) if has_grown else leaves, has_grown)
         return leaves
@@ -142,6 +147,7 @@ class Store:
 
     def insert(self, leaves: Ints) -> None:
         """Put reserved leaves into the tree, each at its best place."""
+        self.has_all_rows = False
         kernels.insert_rows(self.state, self.features, self.work, self.stack, self.root, leaves, self.present)
 
     def take_back(self, n_used: int, next_number: int) -> None:
@@ -156,10 +162,14 @@ class Store:
             self.present[leaf] = False
             self.root[0] = NO_NODE
             return
-        kernels.remove_leaf(self.state, self.features, self.work, self.root, leaf, self.present)
+        self.has_all_rows = False
+        kernels.remove_leaf(self.state, self.features, self.work, self.stack, self.root, leaf, self.present)
 
     def regraft(self, subtrees: Ints) -> int:
         """Move the touched ones of these subtrees to their best places; returns the number of moves."""
+        if not self.has_all_rows:
+            kernels.sum_rows_again(self.state, self.features, int(self.root[0]))
+            self.has_all_rows = True
         some_leaf = int(np.argmax(self.present))
         n_moves = kernels.regraft_online(
             self.state, self.features, self.work, self.stack, self.root, subtrees, some_leaf
@@ -172,9 +182,7 @@ class Store:
         steepness = bound_kernels.steepness_of(self.extent.largest, self.least_size)
         # that of cosines never changes; where it grows, so do the bounds
         extent = bound_kernels.COSINES if np.isfinite(self.largest_cosine) else self.extent
-        return bound_kernels.Features(
-            self.sums, self.gap, self.reach, extent.if_even(self.is_even), steepness
-        )
+        return bound_kernels.Features(self.sums, self.bounds, extent.if_even(self.is_even), steepness)
 
     # ---- as a tree ---------------------------------------------------------------------------------------------
 
@@ -272,7 +280,9 @@ class Store:
         self.sums[capacity : capacity + tree.n_internal] = below[n:]
         self.present[:n] = True
         self.root[0] = 0 if n == 1 else capacity + tree.n_internal - 1
-        bound_kernels.fill_bounds(self.state, self.features, capacity, capacity + tree.n_internal)
+        inner = capacity + np.arange(tree.n_internal)
+        measured = np.concatenate([np.arange(n), inner])
+        bound_kernels.set_bounds(self.state, self.features, measured, inner)
 
 
 def _floats(values: Any, n_dimensions: int) -> Floats:

@@ -13,9 +13,10 @@ from arbora._base.arrays import as_vectors
 from arbora._base.threads import count_threads, share_out
 from arbora._base.types import Bools, Floats, Ints
 from arbora.search import _bound_kernels as bound_kernels
-from arbora.search import _feature_kernels as feature_kernels
 from arbora.search import _graph_kernels as graph_kernels
+from arbora.search import _insertion_kernels as insertion_kernels
 from arbora.search._gather_kernels import make_work
+from arbora.search._open_kernels import make_stack
 from arbora.search._state import DASGUPTA, make_state
 from arbora.search.engines import comparable_features
 from arbora.search.safe_graphs import SAFE_WEIGHTS
@@ -320,9 +321,8 @@ def _place_features(tree: Tree, old: Floats, new: Floats, n_threads: int) -> Int
     bound_kernels.fill_bounds(state, features, tree.n_leaves, tree.n_nodes)
 
     def work_on(first: int, last: int) -> None:
-        work = make_work(len(state.nodes), len(state.nodes))
-        stack = feature_kernels.make_stack(len(state.nodes))
-        feature_kernels.place_rows(state, features, work, stack, tree.root, new, first, last, targets)
+        stack = make_stack(len(state.nodes))
+        insertion_kernels.place_rows(state, features, stack, tree.root, new, first, last, targets)
 
     share_out(work_on, len(new), n_threads)
     return targets
