@@ -12,7 +12,7 @@ from trees import insert_above
 import arbora as ab
 from arbora._base.files import read_archive, write_archive
 from arbora.errors import FormatError, Interrupted
-from arbora.search import online
+from arbora.search import online, online_store
 from arbora.search.online_store import Store
 
 
@@ -31,10 +31,27 @@ def assert_store_is_fresh(model, X):
     np.testing.assert_array_equal(np.sort(nodes["size"][inner]), np.sort(tree.sizes[tree.n_leaves :]))
     expected = gaps_by_definition(tree, similarity)
     np.testing.assert_allclose(np.sort(store.bounds["gap"][inner]), np.sort(expected), atol=1e-7)
+    assert_rows_are_fresh(store)
     assert nodes["parent"][store.root[0]] == -1 and store.present.sum() == tree.n_leaves
     if len(inner):
         assert nodes["size"][store.root[0]] == tree.n_leaves
         np.testing.assert_allclose(store.sums[store.root[0]], similarity.features.sum(axis=0), atol=1e-8)
+
+
+def assert_rows_are_fresh(store):
+    """Sums that insertion reads equal those of the leaves below, and so does what is known of all others."""
+    nodes, expected = store.state.nodes, store.sums.copy()
+    used = np.flatnonzero(store.used_nodes())
+    expected[used[used >= store.capacity]] = 0
+    # fewer leaves below first
+    for node in used[np.argsort(nodes["size"][used], kind="stable")]:
+        if nodes["parent"][node] >= 0:
+            expected[nodes["parent"][node]] += expected[node]
+    is_kept = store.has_all_rows | (nodes["after"][used] >= 0) | (nodes["parent"][used] < 0)
+    np.testing.assert_allclose(store.sums[used[is_kept]], expected[used[is_kept]], atol=1e-8)
+    np.testing.assert_allclose(store.bounds["last"][used], expected[used, -1], atol=1e-8)
+    rest = (expected[used, :-1] ** 2).sum(axis=1)
+    np.testing.assert_allclose(store.bounds["rest"][used], rest, rtol=1e-7, atol=1e-7)
 
 
 def gaps_by_definition(tree, similarity):
@@ -183,6 +200,79 @@ def test_products_that_grow_from_batch_to_batch_still_find_the_best_of_all_place
     model.partial_fit(X[n:])
     costs = [ab.metrics.dasgupta_cost(insert_above(before, k), similarity) for k in range(before.n_nodes)]
     assert ab.metrics.dasgupta_cost(model.tree_, similarity) == pytest.approx(min(costs), rel=1e-9)
+
+
+@given(st.integers(2, 14), st.integers(0, 10**6), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_every_point_goes_to_the_best_of_all_places_also_after_removals_and_moves(n, seed, weighted):
+    rng = np.random.default_rng(seed)
+    # points that have nothing in common, too
+    X = rng.random((n + 1, 4)) * (rng.random((n + 1, 4)) < 0.5)
+    weights = rng.integers(1, 4, size=n + 1) if weighted else np.ones(n + 1)
+    model = ab.OnlineTree(similarity="dot", random_state=0).partial_fit(X[:n], sample_weight=weights[:n])
+    if rng.random() < 0.5:
+        model.refine(max_sweeps=1)
+    points = np.arange(n)
+    gone = rng.choice(n, size=n // 3, replace=False)
+    model.remove(gone.tolist())
+    points = np.append(np.setdiff1d(points, gone), n)
+    before = model.tree_
+    model.partial_fit(X[n:], sample_weight=weights[n:])
+    similarity = ab.similarity.dense(X[points] @ X[points].T)
+
+    def cost(tree):
+        return ab.metrics.dasgupta_cost(tree, similarity, sample_weight=weights[points])
+
+    costs = [cost(insert_above(before, k)) for k in range(before.n_nodes)]
+    assert cost(model.tree_) == pytest.approx(min(costs), rel=1e-9, abs=1e-9)
+    assert_rows_are_fresh(model._store)
+
+
+def test_points_without_anything_in_common_are_placed_at_a_glance():
+    rng = np.random.default_rng(0)
+    X = np.zeros((3000, 120))
+    for k, block in enumerate(rng.integers(40, size=3000)):
+        X[k, 3 * block : 3 * block + 3] = rng.random(3)
+    model = ab.OnlineTree(similarity="dot", random_state=0).fit(X).remove(list(range(100)))
+    model.refine(max_sweeps=1).partial_fit(X[:100])
+    # places of the last insertion
+    assert model._store.stack.counts[0] < 200
+
+
+@pytest.mark.parametrize("similarity", ("cosine", "dot"))
+def test_new_numbers_for_nodes_change_no_tree(monkeypatch, similarity):
+    X = np.abs(stream(900))
+    trees = []
+    for share in (np.inf, 0.0):
+        monkeypatch.setattr(online_store, "RENUMBERED_SHARE", share)
+        monkeypatch.setattr(online_store, "RENUMBERED_FROM", 0)
+        model = ab.OnlineTree(similarity=similarity, random_state=0).partial_fit(X[:600])
+        model.remove(list(range(50, 90))).partial_fit(X[600:])
+        trees.append(model.tree_)
+        touched = model._store.work.dirty.sum()
+        model._store.number_by_visits()
+        assert model._store.work.dirty.sum() == touched
+        assert model.tree_ == trees[-1]
+        assert_rows_are_fresh(model._store)
+        if similarity == "cosine":
+            assert_store_is_fresh(model, np.delete(X, np.s_[50:90], axis=0))
+    assert trees[0] == trees[1]
+
+
+def test_internal_nodes_are_numbered_as_a_descent_visits_them():
+    model = ab.OnlineTree(random_state=0).fit(stream(300))
+    store = model._store
+    store.number_by_visits()
+    nodes, n = store.state.nodes, store.capacity
+    assert store.root[0] == n and store.used_nodes()[n : n + 299].all()
+    node, expected = n, n
+    while nodes["first"][node] >= 0:
+        children = [nodes["first"][node], nodes["after"][nodes["first"][node]]]
+        for child in children:
+            if child >= n:
+                expected += 1
+                assert child == expected
+        node = children[-1]
 
 
 def test_equal_points_make_a_shallow_tree_whatever_the_similarity():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import inlined, inner, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._graph_kernels import SCANNED_CHILDREN
 
 # One record per node, half a cache line.
@@ -144,7 +144,7 @@ def set_reach(features, node):
     here.reach = features.extent.last * abs(here.last) + features.extent.rest * rest
 
 
-@inner
+@inlined
 def measure_row(features, node):
     """Set what is known of a node's row, from the row."""
     row, here = features.sums[node], features.bounds[node]
@@ -167,7 +167,7 @@ def measure_sum(features, node, weight, last, rest, sign):
     set_reach(features, node)
 
 
-@inner
+@inlined
 def add_upwards(state, features, node, row, sign):
     """Add a row, or take it away, from a node to the root."""
     while node >= 0:
@@ -214,7 +214,7 @@ def set_gap(state, features, node):
     bounds[node].gap = saved
 
 
-@inner
+@inlined
 def update_gaps(state, features, node):
     """Set the gaps from a node to the root."""
     while node >= 0:

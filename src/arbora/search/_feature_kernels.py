@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._bound_kernels import add_upwards, copy_row, least_cost, product, update_gaps
 from arbora.search._graph_kernels import RELATIVE_GAIN, mark_dirty, sibling_of
 from arbora.search._open_kernels import forget_places, next_place, note_place, open_place
-from arbora.search._state import attach, detach
+from arbora.search._state import NO_NODE, attach, detach
 
 
-@inner
+@inlined
 def take_out_on_paper(state, features, work, subtree):
     """Mark the ancestors of a subtree with their weights, sizes and crosses as they are without it.
 
@@ -36,7 +36,7 @@ def take_out_on_paper(state, features, work, subtree):
         node = state.nodes[node].parent
 
 
-@inner
+@inlined
 def descend(state, features, work, stack, row, moved_size, home, gives_back, on_edges, root, known_cost):
     """Best place for a row of this size: (target, as_child, cost), cutting branches that cost `known_cost` or more.
 
@@ -48,7 +48,7 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
     forget_places(stack)
     open_place(stack, note_place(stack, root, -1, 0.0, 0.0, root_weight))
     while stack.counts[1] > 0:
-        entry = next_place(stack)
+        entry = next_place(stack, NO_NODE)
         node, above, weight = stack.node[entry], stack.above[entry], stack.weight[entry]
         # all others cost at least as much
         if stack.least[entry] >= best_cost:
@@ -91,7 +91,7 @@ def descend(state, features, work, stack, row, moved_size, home, gives_back, on_
     return best, best_as_child, best_cost
 
 
-@inner
+@inlined
 def cost_where_it_is(state, work, subtree, gives_back):
     """Cost of a subtree at its present place, from the marked ancestors."""
     moved_size = state.nodes[subtree].size
@@ -110,7 +110,7 @@ def cost_where_it_is(state, work, subtree, gives_back):
     return cost
 
 
-@inner
+@inlined
 def weigh_path(state, features, work, row, node):
     """Set the weights of the unmarked nodes from one upwards."""
     while node >= 0:
@@ -175,3 +175,11 @@ def regraft(state, features, work, stack, subtrees, max_size):
         n_moves += 1
         gained += cost_now - cost
     return n_moves, gained
+
+
+@kernel(nogil=True)
+def regraft_online(state, features, work, stack, root, subtrees, leaf):
+    """Move the dirty ones of the subtrees to their best places; returns the number of moves. `leaf` is any leaf."""
+    n_moves = regraft(state, features, work, stack, subtrees, np.inf)[0]
+    root[0] = find_root(state, leaf)
+    return n_moves

@@ -19,7 +19,7 @@ from arbora.search._bound_kernels import (
     product,
     set_gap,
 )
-from arbora.search._feature_kernels import find_root, regraft
+from arbora.search._feature_kernels import find_root
 from arbora.search._gather_kernels import first_leaf
 from arbora.search._graph_kernels import sibling_of
 from arbora.search._open_kernels import forget_places, next_place, note_place, open_place
@@ -34,58 +34,53 @@ MUCH_LARGER = 1.5
 
 
 @inlined
-def find_edge(state, features, stack, row, moved_size, root):
-    """The best edge for a row of this size, as an entry of `stack`; the places above it are noted, too."""
-    forget_places(stack)
-    weight = product(row, features.sums[root])
-    nothing = NOTHING * weight
-    best, best_cost = (
-        note_place(stack, root, -1, 0.0, 0.0, weight),
-        (state.nodes[root].size + moved_size) * weight,
-    )
-    open_place(stack, best)
-    while stack.counts[1] > 0:
-        entry = next_place(stack)
-        # all others cost at least as much
-        if stack.least[entry] >= best_cost:
-            break
-        best, best_cost = look_below(state, features, stack, entry, row, moved_size, nothing, best, best_cost)
-    return best
+def least_below(state, features, child, above, cost, weight, moved_size):
+    """The least that a place at a child or below it costs, given what is paid above it and on its edge in all."""
+    if child < state.numbers[1]:
+        return cost
+    here, gap = state.nodes[child], features.bounds[child].gap
+    return above + least_cost(here.size, here.cross, gap, weight, moved_size, features.steepness)
 
 
 @inlined
-def look_below(state, features, stack, entry, row, moved_size, nothing, best, best_cost):
-    """Note the children of a place that are better, or may have better places below. Returns (best entry, cost)."""
-    here, weight = state.nodes[stack.node[entry]], stack.weight[entry]
-    size, left = here.size + moved_size, weight
-    above = stack.above[entry] + moved_size * here.cross
-    child = here.first
-    while child >= 0:
-        below = state.nodes[child]
-        if below.after >= 0:
-            child_weight = product(row, features.sums[child])
-            left -= child_weight
-        else:
-            child_weight = left if left > nothing else 0.0
-        child_above = above + size * (weight - child_weight)
-        cost = child_above + (below.size + moved_size) * child_weight
-        least = child_above + least_cost(
-            below.size,
-            below.cross,
-            features.bounds[child].gap,
-            child_weight,
-            moved_size,
-            features.steepness,
-        )
-        is_open = child >= state.numbers[1] and least < min(cost, best_cost)
-        if is_open or cost < best_cost:
-            noted = note_place(stack, child, entry, child_above, least, child_weight)
-            if cost < best_cost:
-                best, best_cost = noted, cost
-            if is_open:
-                open_place(stack, noted)
-        child = below.after
-    return best, best_cost
+def find_edge(state, features, stack, row, moved_size, root):
+    """The best edge for a row of this size, as an entry of `stack`; the places above it are noted, too."""
+    forget_places(stack)
+    nodes, sums = state.nodes, features.sums
+    weight = product(row, sums[root])
+    nothing = NOTHING * weight
+    best, best_cost = note_place(stack, root, -1, 0.0, 0.0, weight), (nodes[root].size + moved_size) * weight
+    entry = best if best_cost > 0.0 else -1
+    while entry >= 0:
+        here, weight = nodes[stack.node[entry]], stack.weight[entry]
+        size, left = here.size + moved_size, weight
+        above = stack.above[entry] + moved_size * here.cross
+        child, ahead = here.first, -1
+        while child >= 0:
+            below = nodes[child]
+            if below.after >= 0:
+                child_weight = product(row, sums[child])
+                left -= child_weight
+            else:
+                child_weight = left if left > nothing else 0.0
+            child_above = above + size * (weight - child_weight)
+            cost = child_above + (below.size + moved_size) * child_weight
+            least = least_below(state, features, child, child_above, cost, child_weight, moved_size)
+            is_open = least < min(cost, best_cost)
+            if is_open or cost < best_cost:
+                noted = note_place(stack, child, entry, child_above, least, child_weight)
+                if cost < best_cost:
+                    best, best_cost = noted, cost
+                if is_open:
+                    if ahead >= 0:
+                        open_place(stack, ahead)
+                    ahead = noted
+            child = below.after
+        entry = next_place(stack, ahead)
+        # all others cost at least as much
+        if entry >= 0 and stack.least[entry] >= best_cost:
+            break
+    return best
 
 
 @inlined
@@ -256,7 +251,7 @@ def note_path(state, features, stack, row, node):
         stack.weight[entry] = weight - own
 
 
-@kernel()
+@kernel(**UNCOUNTED)
 def remove_leaf(state, features, work, stack, root, leaf, present):
     """Remove a leaf of a binary tree for good; it must not be the only one."""
     work.clock[0] += 1
@@ -279,7 +274,7 @@ def remove_leaf(state, features, work, stack, root, leaf, present):
     root[0] = find_root(state, sibling)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, **UNCOUNTED)
 def sum_rows_again(state, features, root):
     """Set the rows of all internal nodes, those that insertion leaves out of date as well, see `Features`."""
     node = first_leaf(state.nodes, root)
@@ -296,11 +291,3 @@ def sum_rows_again(state, features, root):
             add_row(row, features.sums[child], 1.0)
             child = state.nodes[child].after
         measure_row(features, node)
-
-
-@kernel(nogil=True)
-def regraft_online(state, features, work, stack, root, subtrees, leaf):
-    """Move the dirty ones of the subtrees to their best places; returns the number of moves. `leaf` is any leaf."""
-    n_moves = regraft(state, features, work, stack, subtrees, np.inf)[0]
-    root[0] = find_root(state, leaf)
-    return n_moves

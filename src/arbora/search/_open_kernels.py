@@ -62,12 +62,15 @@ def open_place(stack, entry):
 
 
 @inlined
-def next_place(stack):
-    """Take the place that may cost least off the heap, which must not be empty; returns its entry."""
-    heap = stack.heap
-    stack.counts[1] -= 1
-    n_open, best = stack.counts[1], heap[0]
-    moved = heap[n_open]
+def next_place(stack, ahead):
+    """The open place that may cost least, no longer on the heap: it may be `ahead`, which is not yet there; or -1."""
+    heap, n_open = stack.heap, stack.counts[1]
+    if n_open == 0 or (ahead >= 0 and stack.least[ahead] <= stack.least[heap[0]]):
+        return ahead
+    best, moved = heap[0], ahead
+    if ahead < 0:
+        n_open -= 1
+        stack.counts[1], moved = n_open, heap[n_open]
     at, child = 0, 1
     while child < n_open:
         if child + 1 < n_open and stack.least[heap[child + 1]] < stack.least[heap[child]]:

@@ -17,12 +17,17 @@ from arbora._base.types import Bools, Floats, Ints
 from arbora.errors import FormatError
 from arbora.search import _bound_kernels as bound_kernels
 from arbora.search import _insertion_kernels as kernels
+from arbora.search._feature_kernels import regraft_online
 from arbora.search._gather_kernels import Work, make_work
+from arbora.search._numbering_kernels import Known, number_by_visits
 from arbora.search._open_kernels import Stack, make_stack
 from arbora.search._state import NO_NODE, State, empty_nodes, enlarged
 from arbora.tree import Tree
 
 FIRST_CAPACITY = 1024
+# share of the points after which internal nodes are numbered anew, if there are so many that they fill a fast cache
+RENUMBERED_SHARE = 0.25
+RENUMBERED_FROM = 10_000
 Bounds = npt.NDArray[np.void]
 
 
@@ -40,6 +45,8 @@ class Store:
         Bounds that no row so far exceeds.
     has_all_rows : bool
         Whether the sums of all nodes are up to date, which moves need and insertions do not, see `Features`.
+    n_since_numbered : int
+        Points inserted since internal nodes got the numbers that descents like best.
     names : dict
         Names of points, where they have one, by number.
     next_number : int
@@ -62,6 +69,7 @@ class Store:
     least_size: float = np.inf
     is_even: bool = True
     has_all_rows: bool = True
+    n_since_numbered: int = 0
     built: tuple[tuple[int, int], Tree] | None = None
 
     @classmethod
@@ -115,7 +123,7 @@ class Store:
         grown.names, grown.next_number = self.names, self.next_number
         grown.n_used, grown.extent = self.n_used, self.extent
         grown.least_size, grown.is_even = self.least_size, self.is_even
-        grown.has_all_rows = self.has_all_rows
+        grown.has_all_rows, grown.n_since_numbered = self.has_all_rows, self.n_since_numbered
         return grown
 
     def reserve(self, rows: Floats, sizes: Floats, names: list[str] | None = None) -> Ints:
@@ -147,8 +155,19 @@ class Store:
 
     def insert(self, leaves: Ints) -> None:
         """Put reserved leaves into the tree, each at its best place."""
+        self.n_since_numbered += len(leaves)
+        if self.n_since_numbered > RENUMBERED_SHARE * self.n_points >= RENUMBERED_SHARE * RENUMBERED_FROM:
+            self.number_by_visits()
         self.has_all_rows = False
         kernels.insert_rows(self.state, self.features, self.work, self.stack, self.root, leaves, self.present)
+
+    def number_by_visits(self) -> None:
+        """Let nodes that are visited one after the other lie side by side in memory."""
+        known = Known(self.state.nodes, self.bounds, self.sums, self.work.dirty)
+        spare = Known(*(np.empty_like(values[:1]) for values in known))
+        order, place = (np.empty(len(self.state.nodes) - self.capacity, dtype=np.int64) for _ in range(2))
+        number_by_visits(self.state, known, spare, order, place, self.root)
+        self.n_since_numbered = 0
 
     def take_back(self, n_used: int, next_number: int) -> None:
         """Return to when this many leaves were used; inserting leaves changes nothing about those before them."""
@@ -171,7 +190,7 @@ class Store:
             kernels.sum_rows_again(self.state, self.features, int(self.root[0]))
             self.has_all_rows = True
         some_leaf = int(np.argmax(self.present))
-        n_moves = kernels.regraft_online(
+        n_moves = regraft_online(
             self.state, self.features, self.work, self.stack, self.root, subtrees, some_leaf
         )
         return int(n_moves)
@@ -279,6 +298,7 @@ class Store:
         bound_kernels.fill_sums(below, tree.parent)
         self.sums[capacity : capacity + tree.n_internal] = below[n:]
         self.present[:n] = True
+        self.n_since_numbered = n
         self.root[0] = 0 if n == 1 else capacity + tree.n_internal - 1
         inner = capacity + np.arange(tree.n_internal)
         measured = np.concatenate([np.arange(n), inner])
