@@ -141,7 +141,8 @@ def first_leaves(parent, n_leaves, size):
     n_nodes = parent.shape[0]
     first = np.full(n_nodes, n_leaves, dtype=np.int64)
     last = np.full(n_nodes, -1, dtype=np.int64)
-    first[:n_leaves] = last[:n_leaves] = np.arange(n_leaves)
+    for leaf in range(n_leaves):
+        first[leaf] = last[leaf] = leaf
     for node in range(n_nodes):
         if last[node] - first[node] + 1 != size[node]:
             return first[:0]
