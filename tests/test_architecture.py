@@ -68,7 +68,9 @@ def test_compiled_loops_live_in_kernel_files():
         str(path.relative_to(SOURCE))
         for path in MODULES
         if re.search(
-            r"^@(kernel|inner|pass_kernel|njit|numba\.)", path.read_text(encoding="utf-8"), re.MULTILINE
+            r"^@(kernel|inner|inlined|pass_kernel|njit|numba\.)",
+            path.read_text(encoding="utf-8"),
+            re.MULTILINE,
         )
     }
     assert {name for name in found if not name.endswith("_kernels.py")} == set(SHARED_RECORDS)

@@ -41,9 +41,18 @@ _INTERPRETED_ENTRIES = 150_000
 _CACHE_FILES = "*{name}-*.nbi"
 
 
-def kernel(**options: Any) -> Any:
-    """Decorator: compile a function of plain arrays; the compiled code is cached on disk for the next process."""
-    compiled: Any = numba.njit(cache=True, **options)
+# Each array passed or viewed, in a named tuple too, has its references counted, which locks memory: two thirds of the
+# time of inserting points into a tree, a third of a search, and more where threads share arrays. What allocates nothing
+# need not count: the caller holds all arrays meanwhile. A numba without this option counts.
+_UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+
+
+def kernel(*, allocates: bool = True, **options: Any) -> Any:
+    """Decorator: compile a function of plain arrays; the compiled code is cached on disk for the next process.
+
+    What makes no arrays says so with ``allocates=False``, and is spared to count references.
+    """
+    compiled: Any = numba.njit(cache=True, **({} if allocates else _UNCOUNTED), **options)
 
     def register(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)
@@ -57,14 +66,9 @@ def kernel(**options: Any) -> Any:
 # (they are part of their caller's), they compile in half the time.
 inner: Any = cast(Any, numba.njit)(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-# For kernels that allocate nothing and read little of much. Otherwise each array passed or viewed, in a named tuple
-# too, has its references counted, which locks memory: two thirds of the time of inserting points into a tree. The
-# caller holds all arrays meanwhile. A numba without this option counts.
-UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
-
-# For functions on such ways, compiled into their caller.
+# For functions that make no arrays, compiled into the kernels that call them.
 inlined: Any = cast(Any, numba.njit)(
-    no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **UNCOUNTED
+    no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **_UNCOUNTED
 )
 
 

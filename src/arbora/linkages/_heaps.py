@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.jit import inner
+from arbora._base.jit import inlined
 
 NOTHING = np.int64(-1)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -54,14 +54,14 @@ class ShrinkingGraph(NamedTuple):
     used: NDArray[np.int64]
 
 
-@inner
+@inlined
 def comes_first(graph, x, y):
     """Whether half-edge x beats y: larger key, then the older cluster at its far end."""
     one, other = graph.half[x], graph.half[y]
     return one.key > other.key or (one.key == other.key and one.rank < other.rank)
 
 
-@inner
+@inlined
 def meld(graph, x, y):
     """Join two heaps, either may be NOTHING; returns the top."""
     if x == NOTHING:
@@ -79,7 +79,7 @@ def meld(graph, x, y):
     return x
 
 
-@inner
+@inlined
 def meld_siblings(graph, first):
     """Join a list of sibling heaps in the two passes of a pairing heap; returns the top."""
     # results of the first pass, chained backwards through `sibling`
@@ -105,7 +105,7 @@ def meld_siblings(graph, first):
     return top
 
 
-@inner
+@inlined
 def pop(graph, cluster):
     """Remove the best half-edge of a cluster from its heap; it becomes a heap of its own."""
     best = np.int64(graph.top[cluster])
@@ -114,7 +114,7 @@ def pop(graph, cluster):
     return best
 
 
-@inner
+@inlined
 def raise_key(graph, half, key):
     """Give a half-edge a larger key."""
     graph.half[half].key = key
@@ -135,7 +135,7 @@ def raise_key(graph, half, key):
     graph.top[cluster] = meld(graph, np.int64(graph.top[cluster]), half)
 
 
-@inner
+@inlined
 def first_slot(graph, a, b):
     """Where the search for the pair {a, b} starts."""
     low, high = (a, b) if a < b else (b, a)
@@ -144,13 +144,13 @@ def first_slot(graph, a, b):
     return np.int64((mixed * _GOLDEN) >> np.uint64(34)) & np.int64(graph.slots.shape[0] - 1)
 
 
-@inner
+@inlined
 def slot_of_edge(graph, edge):
     """Where the search for an edge starts."""
     return first_slot(graph, np.int64(graph.half[2 * edge].end), np.int64(graph.half[2 * edge + 1].end))
 
 
-@inner
+@inlined
 def find_edge(graph, a, b):
     """The edge between clusters a and b, or NOTHING."""
     slots = graph.slots
@@ -164,7 +164,7 @@ def find_edge(graph, a, b):
     return NOTHING
 
 
-@inner
+@inlined
 def file_edge(graph, edge):
     """Enter an edge under its two present clusters. Older entries stay: they lead to the same edge."""
     slots = graph.slots
@@ -178,7 +178,7 @@ def file_edge(graph, edge):
         file_all_edges(graph)
 
 
-@inner
+@inlined
 def file_all_edges(graph):
     """Rebuild the hash from the edges that are alive."""
     slots = graph.slots

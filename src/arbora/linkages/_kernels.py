@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, is_ready, kernel, pass_kernel
+from arbora._base.jit import inlined, is_ready, kernel, pass_kernel
 from arbora.linkages._heaps import (
     HALF,
     NOTHING,
@@ -24,7 +24,7 @@ AVERAGE, COMPLETE = 0, 1
 SMALL = 2000
 
 
-@inner
+@inlined
 def true_key(graph, mass, size, pairs, method, half):
     """Similarity along a half-edge up to a factor of its own cluster; negative where it has become 0.
 
@@ -56,7 +56,7 @@ def start_graph(end, weight, n_points, mass, method):
     return graph
 
 
-@kernel()
+@kernel(allocates=False)
 def build_heaps(graph, end, mass, method):
     """Fill the half-edges, and make a heap of each cluster's."""
     for at in range(end.shape[0]):
@@ -72,14 +72,14 @@ def build_heaps(graph, end, mass, method):
     file_all_edges(graph)
 
 
-@inner
+@inlined
 def drop_edge(graph, edge):
     """Mark an edge as gone; its half-edges leave their heaps when they come to the top."""
     graph.half[2 * edge].end = NOTHING
     graph.half[2 * edge + 1].end = NOTHING
 
 
-@inner
+@inlined
 def settle_top(graph, mass, size, pairs, method, cluster, degree):
     """Bring the truly best half-edge of a cluster to the top of its heap and return it, or NOTHING.
 
@@ -106,7 +106,7 @@ def settle_top(graph, mass, size, pairs, method, cluster, degree):
     return NOTHING
 
 
-@inner
+@inlined
 def join_edges(graph, mass, size, pairs, method, lost, kept, into):
     """Add edge `lost` to edge `kept`, which leads from cluster `into` to the same far cluster."""
     weight = graph.weight
@@ -123,7 +123,7 @@ def join_edges(graph, mass, size, pairs, method, lost, kept, into):
             raise_key(graph, half, key)
 
 
-@inner
+@inlined
 def move_edges(graph, mass, size, pairs, method, gone, into):
     """Hand the half-edges of cluster `gone` to `into`. Masses and sizes must be those after the merge."""
     todo = np.int64(graph.top[gone])
@@ -186,7 +186,7 @@ def agglomerate(end, weight, mass, method):
     return parts[0, :n_merges], parts[1, :n_merges], similarity[:n_merges]
 
 
-@kernel()
+@kernel(allocates=False)
 def follow_chains(graph, mass, size, pairs, degree, chain, on_chain, holder, parts, similarity, method):
     """Write the merges to `parts` and `similarity`; returns how many.
 

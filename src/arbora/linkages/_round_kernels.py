@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, kernel
 
 NOTHING = np.int64(-1)
 
@@ -37,7 +37,7 @@ class Clusters(NamedTuple):
     born: NDArray[np.int64]
 
 
-@inner
+@inlined
 def mixed_pair(one, other):
     """A pseudo-random number, the same for both orders of a pair."""
     low, high = (one, other) if one < other else (other, one)
@@ -46,7 +46,7 @@ def mixed_pair(one, other):
     return mixed ^ (mixed >> np.uint64(32))
 
 
-@inner
+@inlined
 def rank_among_equals(clusters, one, other):
     """Breaks ties between pairs that are equally near, smaller first.
 
@@ -58,14 +58,14 @@ def rank_among_equals(clusters, one, other):
     return (np.uint64(born) << np.uint64(48)) | (chance >> np.uint64(16))
 
 
-@inner
+@inlined
 def nearness(weight, mass, other_mass):
     """Average weight between two clusters, the same in both orders; a product of small masses could be 0."""
     high, low = (mass, other_mass) if mass > other_mass else (other_mass, mass)
     return weight / high / low
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def find_nearest(rows, clusters, first, last, near, closeness):
     """Write the nearest neighbor and how near it is, where `near` is NOTHING; it stays so without neighbors."""
     for cluster in range(first, last):
@@ -86,7 +86,7 @@ def find_nearest(rows, clusters, first, last, near, closeness):
         closeness[cluster] = best
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def contract_rows(rows, code, one, other, merged, first, last, sums, first_row):
     """Write rows first .. last-1 of the graph whose cluster c is one[c], joined with other[c] unless that is NOTHING.
 

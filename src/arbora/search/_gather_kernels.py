@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import inner
+from arbora._base.jit import inlined
 
 ZERO = np.int64(0)  # a plain 0 is a type of its own to the compiler, which compiles a callee again for it
 
@@ -72,7 +72,7 @@ def make_work(n_leaves: int, n_nodes: int) -> Work:
     )
 
 
-@inner
+@inlined
 def next_leaf(nodes, leaf, top):
     """The leaf after this one below `top`, in depth-first order; -1 after the last."""
     node = leaf
@@ -84,7 +84,7 @@ def next_leaf(nodes, leaf, top):
     return -1
 
 
-@inner
+@inlined
 def first_leaf(nodes, node):
     """The first leaf below a node."""
     while nodes[node].first >= 0:
@@ -92,7 +92,7 @@ def first_leaf(nodes, node):
     return node
 
 
-@inner
+@inlined
 def climb_from(nodes, work, node, filled):
     """Mark the unmarked nodes from here upwards; returns the number of path entries in use."""
     scratch, path, clock = work.nodes, work.path, work.clock[0]
@@ -104,7 +104,7 @@ def climb_from(nodes, work, node, filled):
     return filled
 
 
-@inner
+@inlined
 def note(node, entry, clock):
     """Start a marked node's scratch entry from what is stored of it."""
     entry.mark = clock
@@ -113,7 +113,7 @@ def note(node, entry, clock):
     entry.above = np.inf
 
 
-@inner
+@inlined
 def mark_inside(nodes, scratch, clock, moved):
     """Mark the leaves of the subtree."""
     leaf = first_leaf(nodes, moved)
@@ -122,7 +122,7 @@ def mark_inside(nodes, scratch, clock, moved):
         leaf = next_leaf(nodes, leaf, moved)
 
 
-@inner
+@inlined
 def mark_neighborhood(nodes, graph, work, moved):
     """Mark the ancestors of a subtree and of its neighbors, and weigh them. Returns the number of climbs."""
     scratch, climb = work.nodes, work.climb
@@ -141,7 +141,7 @@ def mark_neighborhood(nodes, graph, work, moved):
     return n_climbs
 
 
-@inner
+@inlined
 def mark_row(nodes, work, root, indices, data, first, last):
     """Mark and weigh the ancestors of a new point's neighbors, entries `first` to `last` of a CSR matrix.
 
@@ -155,7 +155,7 @@ def mark_row(nodes, work, root, indices, data, first, last):
     return n_climbs
 
 
-@inner
+@inlined
 def add_climbs(nodes, work, indices, data, first, last, n_climbs):
     """Climb from each neighbor that is in the tree and not in the subtree in hand. Returns the number of climbs."""
     scratch, climb, clock = work.nodes, work.climb, work.clock[0]
@@ -174,7 +174,7 @@ def add_climbs(nodes, work, indices, data, first, last, n_climbs):
     return n_climbs
 
 
-@inner
+@inlined
 def weigh_climbs(nodes, work, n_climbs):
     """Sum the weights of marked leaves upwards.
 

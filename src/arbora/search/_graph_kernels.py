@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._gather_kernels import (
     first_leaf,
     mark_neighborhood,
@@ -20,7 +20,7 @@ SCANNED_CHILDREN = 64
 RELATIVE_GAIN = 1e-9  # a move must gain this share of what the subtree costs: anything less is rounding
 
 
-@inner
+@inlined
 def take_out_on_paper(nodes, scratch, pairs, moved, gives_back):
     """Sizes, crosses and spreads of the ancestors as they would be without the subtree."""
     moved_size, home = nodes[moved].size, nodes[moved].parent
@@ -42,7 +42,7 @@ def take_out_on_paper(nodes, scratch, pairs, moved, gives_back):
         scratch[above].spread += own_of(pairs, sibling)
 
 
-@inner
+@inlined
 def sibling_of(nodes, node):
     """The other child of a node's parent, which must have two."""
     return nodes[node].after if nodes[node].after >= 0 else nodes[node].before
@@ -59,7 +59,7 @@ class Moved(NamedTuple):
     price: float  # of the node that a place on an edge takes
 
 
-@inner
+@inlined
 def added_at(entry, moved, child_weight, child_size, child_own):
     """How much more a node costs when the subtree is put somewhere below the given child.
 
@@ -75,7 +75,7 @@ def added_at(entry, moved, child_weight, child_size, child_own):
     ) - node_cost(moved.objective, size, cross, spread, moved.total)
 
 
-@inner
+@inlined
 def cost_on_edge(moved, weight, size, loop, own):
     """Cost of the new node when the subtree is put on the edge above a node, and of having one more node.
 
@@ -90,7 +90,7 @@ def cost_on_edge(moved, weight, size, loop, own):
     )
 
 
-@inner
+@inlined
 def best_unmarked_child(state, scratch, clock, moved, node, subtree):
     """Cheapest edge above a child that the subtree has no similarity with: (child, cost)."""
     nodes, pairs, entry = state.nodes, state.self_pairs, scratch[node]
@@ -108,7 +108,7 @@ def best_unmarked_child(state, scratch, clock, moved, node, subtree):
     return best, best_cost
 
 
-@inner
+@inlined
 def find_best_place(state, graph, work, subtree, objective):
     """Best place for a subtree: (target, as_child, cost there, cost where it is, root)."""
     nodes, pairs = state.nodes, state.self_pairs
@@ -126,7 +126,7 @@ def find_best_place(state, graph, work, subtree, objective):
     return target, as_child, cost, cost_now, root
 
 
-@inner
+@inlined
 def best_of_marked(state, work, moved, n_climbs, root, subtree, home, gives_back, on_edges):
     """The cheapest of the marked places: (target, as_child, cost there, cost at home).
 
@@ -182,7 +182,7 @@ def best_of_marked(state, work, moved, n_climbs, root, subtree, home, gives_back
     return best, best_as_child, best_cost, cost_now
 
 
-@inner
+@inlined
 def mark_dirty(nodes, work, sibling, joint, beyond):
     """Note the nodes whose surroundings a move changed: both paths up to where they meet, and what hangs there.
 
@@ -202,7 +202,7 @@ def mark_dirty(nodes, work, sibling, joint, beyond):
     mark_dirty_up_to(nodes, dirty, joint, meeting)
 
 
-@inner
+@inlined
 def mark_neighbors_dirty(nodes, graph, dirty, moved):
     """Note the neighbors of a small subtree that moved: they meet it elsewhere now."""
     leaf, scanned = first_leaf(nodes, moved), 0
@@ -215,7 +215,7 @@ def mark_neighbors_dirty(nodes, graph, dirty, moved):
         scanned += 1
 
 
-@inner
+@inlined
 def mark_dirty_up_to(nodes, dirty, node, last):
     """Mark the nodes from one upwards to `last`, with their children."""
     while node >= 0:
@@ -231,13 +231,13 @@ def mark_dirty_up_to(nodes, dirty, node, last):
         node = nodes[node].parent
 
 
-@inner
+@inlined
 def is_better(cost, cost_now):
     """Whether a move gains more than rounding does."""
     return cost < cost_now - RELATIVE_GAIN * abs(cost_now) - 1e-300
 
 
-@inner
+@inlined
 def move_subtree(state, graph, work, moved, target, as_child, top):
     """Take a subtree out and put it back on the edge above `target`, or (`as_child`) below it; `top` is above both."""
     nodes, scratch = state.nodes, work.nodes
@@ -253,7 +253,7 @@ def move_subtree(state, graph, work, moved, target, as_child, top):
     mark_neighbors_dirty(nodes, graph, work.dirty, moved)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def regraft(state, graph, work, subtrees, max_size, objective):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     nodes, dirty = state.nodes, work.dirty
@@ -270,7 +270,7 @@ def regraft(state, graph, work, subtrees, max_size, objective):
     return n_moves, gained
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def insert_leaves(state, graph, work, root, leaves):
     """Insert leaves, whose sizes are set, each at its best place in the tree so far, by Dasgupta's cost.
 
@@ -289,7 +289,7 @@ def insert_leaves(state, graph, work, root, leaves):
     return root
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def place_rows(state, work, root, indptr, indices, data, first, last, size, objective, total, targets):
     """Best edge for each new point (rows first .. last-1 of a CSR matrix of similarities to the leaves)."""
     for row in range(first, last):

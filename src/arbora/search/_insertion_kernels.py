@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import UNCOUNTED, inlined, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._bound_kernels import (
     add_row,
     copy_row,
@@ -95,7 +95,7 @@ def weight_below(state, features, row, weight, child):
     return weight
 
 
-@kernel(nogil=True, **UNCOUNTED)
+@kernel(nogil=True, allocates=False)
 def place_rows(state, features, stack, root, rows, first, last, targets):
     """Best edge for each new point (rows first .. last-1)."""
     for k in range(first, last):
@@ -207,7 +207,7 @@ def insert_leaf(state, features, stack, leaf, entry):
     return joint
 
 
-@kernel(nogil=True, **UNCOUNTED)
+@kernel(nogil=True, allocates=False)
 def insert_rows(state, features, work, stack, root, leaves, present):
     """Insert leaves, whose rows and sizes are set, one after the other; notes them in `present` and the root in `root`.
 
@@ -251,7 +251,7 @@ def note_path(state, features, stack, row, node):
         stack.weight[entry] = weight - own
 
 
-@kernel(**UNCOUNTED)
+@kernel(allocates=False)
 def remove_leaf(state, features, work, stack, root, leaf, present):
     """Remove a leaf of a binary tree for good; it must not be the only one."""
     work.clock[0] += 1
@@ -274,7 +274,7 @@ def remove_leaf(state, features, work, stack, root, leaf, present):
     root[0] = find_root(state, sibling)
 
 
-@kernel(nogil=True, **UNCOUNTED)
+@kernel(nogil=True, allocates=False)
 def sum_rows_again(state, features, root):
     """Set the rows of all internal nodes, those that insertion leaves out of date as well, see `Features`."""
     node = first_leaf(state.nodes, root)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._gather_kernels import ZERO, first_leaf, mark_inside, next_leaf, note
 from arbora.search._graph_kernels import is_better, move_subtree
 
 
-@inner
+@inlined
 def push(heap, filled, nodes, node):
     """Add a node to a heap ordered by size; returns the number of entries."""
     k, size = filled, nodes[node].size
@@ -27,7 +27,7 @@ def push(heap, filled, nodes, node):
     return filled + 1
 
 
-@inner
+@inlined
 def drop_smallest(heap, filled, nodes):
     """Remove the first entry of a heap; returns the number of entries left."""
     filled -= 1
@@ -50,7 +50,7 @@ def drop_smallest(heap, filled, nodes):
     return filled
 
 
-@inner
+@inlined
 def slope_of(gathered, growth):
     """Similarity per added leaf; infinite where the sizes are too far apart to show any growth."""
     if growth > 0.0:
@@ -58,7 +58,7 @@ def slope_of(gathered, growth):
     return np.inf if gathered > 0.0 else 0.0
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def steepest_rise(nodes, scratch, root, gathered, corner, stack):
     """Set `rise` of each node: the most similarity per added leaf gathered by going up some way from it.
 
@@ -102,7 +102,7 @@ def update_rise(state, work):
     steepest_rise(state.nodes, work.nodes, root, np.empty(len(state.nodes)), work.heap, work.path)
 
 
-@inner
+@inlined
 def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_size, rise):
     """Whether no place outside the ancestor of this size can be better than the present one.
 
@@ -114,7 +114,7 @@ def nothing_gained_above(cost_now, size, inside_weight, outside_weight, moved_si
     return certain >= moved_size * rise and size * certain >= cost_now
 
 
-@inner
+@inlined
 def open_neighbors(nodes, graph, scratch, heap, clock, moved):
     """Mark the neighbors of a subtree, weigh them, and put them on the heap: (how many, similarity to them all)."""
     indptr, indices, data = graph.indptr, graph.indices, graph.data
@@ -135,7 +135,7 @@ def open_neighbors(nodes, graph, scratch, heap, clock, moved):
     return n_open, outside
 
 
-@inner
+@inlined
 def mark_near(nodes, graph, work, moved, max_visits):
     """Mark and weigh the ancestors of a subtree and its neighbors as far up as a better place can be.
 
@@ -186,14 +186,14 @@ def mark_near(nodes, graph, work, moved, max_visits):
     return filled
 
 
-@inner
+@inlined
 def added_below(entry, moved_size, child_weight):
     """How much more a node costs when the subtree is put below a child that has this weight to it."""
     size, cross = entry.size, entry.cross
     return (size + moved_size) * (cross + entry.weight - child_weight) - size * cross
 
 
-@inner
+@inlined
 def best_of_climb(state, work, n_marked, subtree, price):
     """The cheapest of the places that `mark_near` marked: (target, as_child, cost there, cost where it is).
 
@@ -240,7 +240,7 @@ def best_of_climb(state, work, n_marked, subtree, price):
     return best, best_as_child, best_cost, cost_now
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def regraft_near(state, graph, work, subtrees, max_size, max_visits):
     """Move each of the given subtrees that is dirty to its best place. Returns (moves, gain)."""
     nodes, dirty = state.nodes, work.dirty

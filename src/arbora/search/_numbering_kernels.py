@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import UNCOUNTED, inlined, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._bound_kernels import copy_row
 
 
@@ -91,7 +91,7 @@ def put_in_order(known, spare, order, n_leaves):
         order[at] = at
 
 
-@kernel(nogil=True, **UNCOUNTED)
+@kernel(nogil=True, allocates=False)
 def number_by_visits(state, known, spare, order, place, root):
     """Renumber the internal nodes in the order in which descents visit them, and note the new number of the root.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.jit import inner
+from arbora._base.jit import inlined
 
 NO_NODE = np.int32(-1)
 # of what a subtree costs, that a move must gain: anything less is rounding
@@ -58,7 +58,7 @@ class Heap(NamedTuple):
     leaves: NDArray[np.int32]
 
 
-@inner
+@inlined
 def push(heap, filled, size, node):
     """Add a node; returns the number of entries."""
     k = filled
@@ -72,7 +72,7 @@ def push(heap, filled, size, node):
     return filled + 1
 
 
-@inner
+@inlined
 def drop_smallest(heap, filled):
     """Remove the first entry; returns the number of entries left."""
     filled -= 1
@@ -92,7 +92,7 @@ def drop_smallest(heap, filled):
     return filled
 
 
-@inner
+@inlined
 def list_leaves(nodes, top, leaves):
     """Write the leaves below a node; returns how many. Needs room for one more than there are."""
     n_listed, n_open = 0, 1
@@ -111,7 +111,7 @@ def list_leaves(nodes, top, leaves):
     return n_listed
 
 
-@inner
+@inlined
 def visit(heap, filled, node, number, clock):
     """Put a node on the heap unless it is, or was, there; returns the number of entries."""
     if node.mark == clock:
@@ -120,7 +120,7 @@ def visit(heap, filled, node, number, clock):
     return push(heap, filled, node.size, number)
 
 
-@inner
+@inlined
 def settle(node, number, rest):
     """The best place at or below a node, whose `best` is that of its children less `rest`."""
     node.best += rest
@@ -128,7 +128,7 @@ def settle(node, number, rest):
         node.best, node.place = 0.0, number
 
 
-@inner
+@inlined
 def offer_to_parent(nodes, node, home):
     """Add a settled node's weight to its parent, and its best place if it is the parent's best so far."""
     parent = nodes[node.parent]
@@ -139,7 +139,7 @@ def offer_to_parent(nodes, node, home):
         parent.best, parent.place = node.best - lower, node.place
 
 
-@inner
+@inlined
 def meet_neighbors(nodes, edges, heap, moved, low, high, clock):
     """List the neighbors of a subtree in the region as `heap.node`: (how many, similarity with all others)."""
     n_listed, n_met, total = list_leaves(nodes, moved, heap.leaves), 0, 0.0
@@ -165,7 +165,7 @@ def meet_neighbors(nodes, edges, heap, moved, low, high, clock):
     return n_met, total
 
 
-@inner
+@inlined
 def walk_up(nodes, heap, n_listed, start, last, clock, most):
     """List the nodes above one, up to the last or the first that was visited; returns how many are listed then."""
     at = np.int64(start)
@@ -180,7 +180,7 @@ def walk_up(nodes, heap, n_listed, start, last, clock, most):
     return n_listed
 
 
-@inner
+@inlined
 def walk_from_neighbors(nodes, heap, moved, n_met, root, clock, most):
     """List the ancestors of a subtree after its neighbors, then what is between these and nodes that are listed.
 
@@ -196,7 +196,7 @@ def walk_from_neighbors(nodes, heap, moved, n_met, root, clock, most):
     return n_listed
 
 
-@inner
+@inlined
 def settle_paths(nodes, heap, n_met, moved_size, home):
     """Settle what is below the ancestors. Later paths end at earlier ones, so the last one is settled first."""
     for path in range(n_met - 1, -1, -1):
@@ -209,7 +209,7 @@ def settle_paths(nodes, heap, n_met, moved_size, home):
             offer_to_parent(nodes, node, home)
 
 
-@inner
+@inlined
 def settle_ancestor(nodes, at, below, moved_size, here, outside):
     """Settle an ancestor, `below` being the one before: what the present place costs more, similarity outside."""
     node = nodes[at]
@@ -228,7 +228,7 @@ def settle_ancestor(nodes, at, below, moved_size, here, outside):
     return here + rest - lower, outside - met
 
 
-@inner
+@inlined
 def nothing_above(nodes, at, moved_size, here, outside):
     """Whether no place above an ancestor can be better.
 
@@ -243,13 +243,13 @@ def nothing_above(nodes, at, moved_size, here, outside):
     return certain >= 0.0 and here + node.size * max(outside, 0.0) <= growth * certain
 
 
-@inner
+@inlined
 def is_better(node, here, gain):
     """Whether the best place below a node gains more than another, by more than rounding."""
     return here - node.best > gain + RELATIVE_GAIN * (node.size * node.weight + abs(here)) + 1e-300
 
 
-@inner
+@inlined
 def climb_settled(nodes, moved_size, home, root, outside):
     """The best place where everything below the ancestors is settled; returns what `find_place` does."""
     at, below = home, np.int64(NO_NODE)
@@ -266,7 +266,7 @@ def climb_settled(nodes, moved_size, home, root, outside):
         nodes[at].weight += node.weight
 
 
-@inner
+@inlined
 def climb_by_size(nodes, heap, n_met, moved_size, home, root, outside, clock, max_visits):
     """The best place, with nodes visited by ascending size, so that no more of a long path is than has to be."""
     n_open = np.int64(0)
@@ -297,7 +297,7 @@ def climb_by_size(nodes, heap, n_met, moved_size, home, root, outside, clock, ma
         below, ancestor = at, above
 
 
-@inner
+@inlined
 def find_place(nodes, edges, heap, moved, low, high, clock, root, reach):
     """Best place in the region: (node above which to put the subtree, lowest node above both places, certain).
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._place_kernels import NO_NODE, find_place, list_leaves
 
 # leaves of a moved subtree whose neighbors are noted
@@ -57,7 +57,7 @@ def fill_nodes(nodes, parent, number, size, cross):
             nodes[above].right = here
 
 
-@inner
+@inlined
 def hang(nodes, above, old, new):
     """Put `new` in the place of `old` below a node, which may be NO_NODE."""
     nodes[new].parent = above
@@ -68,7 +68,7 @@ def hang(nodes, above, old, new):
             nodes[above].right = new
 
 
-@inner
+@inlined
 def regraft(nodes, moved, place, meeting, numbers):
     """Move a subtree with the node above it to the edge above `place`.
 
@@ -110,7 +110,7 @@ def regraft(nodes, moved, place, meeting, numbers):
     return np.int64(sibling), np.int64(home) if meeting == place else meeting
 
 
-@inner
+@inlined
 def note_change(nodes, dirty, start, last):
     """Mark the nodes from one up to another, and their children, as to be tried again."""
     node = np.int64(start)
@@ -124,7 +124,7 @@ def note_change(nodes, dirty, start, last):
         node = np.int64(nodes[node].parent)
 
 
-@inner
+@inlined
 def note_neighbors(nodes, edges, flags, leaves, n_listed, low, high):
     """Mark the neighbors of leaves that moved: they meet them elsewhere now."""
     for k in range(min(n_listed, NOTED_LEAVES)):
@@ -137,7 +137,7 @@ def note_neighbors(nodes, edges, flags, leaves, n_listed, low, high):
                 flags.later[other] = True
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def sweep_region(nodes, edges, flags, heap, numbers, candidates, low, high, reach):
     """Move those candidates that are dirty or pending to their best places in the region of leaves low .. high-1.
 
@@ -167,7 +167,7 @@ def sweep_region(nodes, edges, flags, heap, numbers, candidates, low, high, reac
     return n_moves
 
 
-@inner
+@inlined
 def slope_of(gathered, growth):
     """Similarity per added leaf; infinite where the sizes are too far apart to show any growth."""
     if growth > 0.0:
@@ -175,7 +175,7 @@ def slope_of(gathered, growth):
     return np.inf if gathered > 0.0 else 0.0
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def set_rise(nodes, top, small, gathered, corner, stack, tops):
     """Set the most similarity per added leaf that is gathered by going up some way, for each node below `top`.
 

@@ -9,11 +9,11 @@ subtrees one by one would read the edges of the center as often as it has neighb
 
 from __future__ import annotations
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, kernel
 from arbora.search._place_kernels import RELATIVE_GAIN
 
 
-@inner
+@inlined
 def least_cost(leaving, size, n_inside, degrees_before, ranked_before, smallest):
     """What a subtree of this size adds at least, anywhere, if the `n_inside` largest degrees are its own leaves'.
 
@@ -32,7 +32,7 @@ def least_cost(leaving, size, n_inside, degrees_before, ranked_before, smallest)
     return size * leaving + smallest * (in_turn + (low - n_inside + 1) * max(leaving - taken, 0.0))
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def find_settled(nodes, root, leaving, rank, degrees_before, ranked_before, smallest, order, paid, settled):
     """Set `settled` where no place is better than the present one.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arbora._base.jit import inlined, inner, kernel
+from arbora._base.jit import inlined, kernel
 from arbora._base.permutations import inverse_permutation
 from arbora.tree import Tree
 from arbora.tree.pass_kernels import meeting_mass, sort_children_first, sum_to_root
@@ -169,7 +169,7 @@ def measure_again(state: State, cross: Callable[[Tree], np.ndarray]) -> None:
         state.nodes[key][used[position]] = nodes[key]
 
 
-@inner
+@inlined
 def node_cost(objective, size, cross, spread, total):
     """What one node adds to the objective (smaller is better).
 
@@ -196,7 +196,7 @@ def node_costs(state: State, objective: int, total: float) -> np.ndarray:
     return costs
 
 
-@inner
+@inlined
 def unlink(nodes, node):
     """Take a node out of its parent's list of children."""
     here = nodes[node]
@@ -211,7 +211,7 @@ def unlink(nodes, node):
     here.parent, here.before, here.after = NO_NODE, NO_NODE, NO_NODE
 
 
-@inner
+@inlined
 def link(nodes, node, above):
     """Make a node the first child of another."""
     here, over = nodes[node], nodes[above]
@@ -223,7 +223,7 @@ def link(nodes, node, above):
     over.n_children += 1
 
 
-@inner
+@inlined
 def put_in_place_of(nodes, old, new):
     """Give `new` the place of `old` in the tree (old is left without a parent)."""
     gone, here = nodes[old], nodes[new]
@@ -238,13 +238,13 @@ def put_in_place_of(nodes, old, new):
     gone.parent, gone.before, gone.after = NO_NODE, NO_NODE, NO_NODE
 
 
-@inner
+@inlined
 def loop_of(self_pairs, node):
     """Self-loop weight of a leaf; 0 for an internal node."""
     return self_pairs[node, 0] if node < self_pairs.shape[0] else 0.0
 
 
-@inner
+@inlined
 def own_of(self_pairs, node):
     """What a leaf's pair with itself adds to its parent's spread; 0 for an internal node."""
     return self_pairs[node, 1] if node < self_pairs.shape[0] else 0.0
@@ -258,7 +258,7 @@ def count_in(here, moved_size, met_weight, met_size):
     here.spread += moved_size * met_size
 
 
-@inner
+@inlined
 def detach(state, moved, work, beyond):
     """Take a subtree out; a parent left with one child is given back.
 
@@ -277,7 +277,7 @@ def detach(state, moved, work, beyond):
     cut_off(state, moved)
 
 
-@inner
+@inlined
 def cut_off(state, moved):
     """Take a subtree off its parent, which is given back if it is left with one child."""
     nodes, pairs = state.nodes, state.self_pairs
@@ -303,7 +303,7 @@ def cut_off(state, moved):
     home.first = NO_NODE
 
 
-@inner
+@inlined
 def split_edge(state, target, moved_size, weight):
     """Put a new node on the edge above `target`, for a subtree of this size and weight to it. Returns the node."""
     nodes, pairs, numbers = state.nodes, state.self_pairs, state.numbers
@@ -325,7 +325,7 @@ def split_edge(state, target, moved_size, weight):
     return joint
 
 
-@inner
+@inlined
 def graft(state, moved, target, as_child, weight):
     """Put a detached subtree, of this weight to it, next to `target` or (`as_child`) below it. Returns its parent.
 
@@ -339,7 +339,7 @@ def graft(state, moved, target, as_child, weight):
     return joint
 
 
-@inner
+@inlined
 def attach(state, moved, target, as_child, work, beyond):
     """Put a detached subtree on the edge above `target`, or (`as_child`) directly below it. Returns its parent.
 

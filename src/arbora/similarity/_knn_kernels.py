@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora._base.jit import inner, kernel
+from arbora._base.jit import inlined, inner, kernel
 
 SMOOTHING_STEPS = 64
 # of a local scale, relative to the mean distance: keeps ties of distances finite
@@ -47,7 +47,7 @@ def hash_sparse_rows(indptr, indices, bits):
     return keys
 
 
-@inner
+@inlined
 def insert_neighbor(best, who, value, point):
     """Insert a point into one row's ascending list of neighbors, pushing out the last."""
     place = best.shape[0] - 1
@@ -59,7 +59,7 @@ def insert_neighbor(best, who, value, point):
     who[place] = point
 
 
-@inner
+@inlined
 def count_nearer(squares, products, worst):
     """How many points are nearer than `worst`. From 0 on and without branches, as vector registers need it."""
     n_nearer = 0
@@ -68,7 +68,7 @@ def count_nearer(squares, products, worst):
     return n_nearer
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def select_nearest(products, squares, first, own, rows, best, who):
     """Offer points first, first + 1, ... to the rows `rows`; products[r, c] is the inner product with first + c.
 
@@ -92,7 +92,7 @@ def select_nearest(products, squares, first, own, rows, best, who):
                     worst = best[row, best.shape[1] - 1]
 
 
-@inner
+@inlined
 def square_distance(x, y):
     """Squared Euclidean distance of two rows, without cancellation."""
     total = 0.0
@@ -102,7 +102,7 @@ def square_distance(x, y):
     return total
 
 
-@kernel(nogil=True, fastmath=True)
+@kernel(nogil=True, fastmath=True, allocates=False)
 def quick_square_distance(x, y):
     """The same in the precision of the rows, summed in any order: several times faster."""
     total = x[0] - x[0]
@@ -130,7 +130,7 @@ def add_reverse_neighbors(who):
     return both
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, allocates=False)
 def offer_point(X, q, point, seen, best, row):
     """Take a point into the list of row q if it is new there and near enough."""
     if point < 0 or seen[point] == q:
