@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from arbora._base.arrays import is_missing
 from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 from arbora.insight.stop_words import LANGUAGES, of_language
 from arbora.tree import Tree
+from arbora.tree.same_order import row_of_leaf
 from arbora.tree.word_scores import word_scores
 
 Tokenizer = Callable[[str], Sequence[str]]
@@ -112,7 +114,9 @@ def keywords(
     ('cats', 'dogs')
     """
     check_whole(n_words, "n_words")
-    counts, vocabulary = _occurrences(tree, texts, ngram_range, stop_words, tokenizer, max_words)
+    counts, vocabulary = _occurrences(
+        _texts_of_leaves(tree, texts), ngram_range, stop_words, tokenizer, max_words
+    )
     chosen = _largest(tree) if nodes is None else _with_families(tree, nodes)
     sums = _sums(tree, counts, chosen)
     wanted = chosen.tolist() if nodes is None else [tree.checked_node(node) for node in nodes]
@@ -156,10 +160,11 @@ def named(
     >>> named(tree, ["cats purr", "cats sleep", "dogs bark", "big dogs"], ngram_range=(1, 1)).name[4]
     'cats, purr, sleep'
     """
+    given = [] if texts is None else _texts_of_leaves(tree, texts)
     if words is None:
         if texts is None:
             raise ValueError("named() needs texts, one per leaf, or words, what keywords() returned.")
-        words = keywords(tree, texts, nodes=nodes, **options)
+        words = keywords(tree, given, nodes=nodes, **options)
     names = [""] * tree.n_nodes if tree.name is None else [str(name) for name in tree.name]
     taken = {name for name in names if name}
     # large nodes first: they keep the plain name where two would be alike
@@ -167,16 +172,25 @@ def named(
         if names[node]:
             continue
         found = list(words[node])
-        topic = Topic(int(node), int(tree.sizes[node]), found, _some_texts(tree, texts, int(node)))
+        topic = Topic(int(node), int(tree.sizes[node]), found, _some_texts(tree, given, int(node)))
         name = _plain_name(topic) if function is None else str(function(topic)).strip()
         names[node] = _unique(name, found, taken)
         taken.add(names[node])
     return tree.replace(name=names)
 
 
+def _texts_of_leaves(tree: Tree, texts: Iterable[Any]) -> list[str]:
+    """One text per leaf, in their order; "" where a leaf has none."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise TypeError(f"texts must hold one text per leaf. Got {type(texts).__name__}.")
+    given = ["" if is_missing(text) else str(text) for text in texts]
+    if len(given) != tree.n_leaves:
+        raise ValueError(f"texts must hold one text per leaf, {tree.n_leaves}. Got {len(given)}.")
+    return [given[row] for row in row_of_leaf(tree, texts, "texts")]
+
+
 def _occurrences(
-    tree: Tree,
-    texts: Sequence[str],
+    texts: list[str],
     ngram_range: tuple[int, int],
     stop_words: str | Sequence[str] | None,
     tokenizer: Tokenizer | None,
@@ -185,11 +199,6 @@ def _occurrences(
     """Which leaf's text contains which word: sparse float32[n_leaves, n_words]."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise TypeError(f"texts must hold one text per leaf. Got {type(texts).__name__}.")
-    given = ["" if text is None or text != text else str(text) for text in texts]
-    if len(given) != tree.n_leaves:
-        raise ValueError(f"texts must hold one text per leaf, {tree.n_leaves}. Got {len(given)}.")
     options: dict[str, Any] = {"token_pattern": r"(?u)[^\W\d_][\w'-]+"}
     if tokenizer is not None:
         options = {"tokenizer": tokenizer, "token_pattern": None}
@@ -202,7 +211,7 @@ def _occurrences(
         **options,
     )
     try:
-        counts = vectorizer.fit_transform(given)
+        counts = vectorizer.fit_transform(texts)
     except ValueError as error:
         if "empty vocabulary" not in str(error):
             raise
@@ -298,12 +307,12 @@ def _best(
     ]
 
 
-def _some_texts(tree: Tree, texts: Sequence[str] | None, node: int) -> list[str]:
-    if texts is None:
+def _some_texts(tree: Tree, texts: list[str], node: int) -> list[str]:
+    if not texts:
         return []
     leaves = tree.leaves(node)
     spread = np.unique(np.linspace(0, len(leaves) - 1, _EXEMPLARS).astype(int))
-    return [str(texts[int(leaf)]) for leaf in leaves[spread]]
+    return [texts[int(leaf)] for leaf in leaves[spread]]
 
 
 def _plain_name(topic: Topic) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora._base.arrays import is_missing, row_names
-from arbora.tree.same_order import check_same_order
+from arbora.tree.same_order import leaf_of_row
 
 if TYPE_CHECKING:
     from arbora.tree import Tree
@@ -110,14 +110,9 @@ def by_name(tree: Tree, y: Any, leaf_of_point: ArrayLike | None) -> ArrayLike | 
     A tree that was read from text has its leaves in the order of the text: by position, labels would be others'. So
     labels some of whose names are those of other leaves are refused.
     """
-    if leaf_of_point is not None or tree.name is None or len(y) != tree.n_leaves:
+    if leaf_of_point is not None or len(y) != tree.n_leaves:
         return leaf_of_point
-    names = row_names(y)
-    leaf = {name: number for number, name in enumerate(tree.leaf_names)}
-    if names is not None and len(leaf) == tree.n_leaves and set(names) == set(leaf):
-        return np.array([leaf[name] for name in names], dtype=np.int64)
-    check_same_order(tree, names, "y")
-    return None
+    return leaf_of_row(tree, row_names(y), "y")
 
 
 def as_leaf_of_point(leaf_of_point: ArrayLike | None, tree: Tree, n_points: int) -> NDArray[np.int64]:

@@ -1,12 +1,15 @@
-"""Leaves meet points by position; where both have names, these must not say otherwise."""
+"""Leaves meet points by position; where both have names, these must not say otherwise, or decide."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from arbora._base.arrays import row_names
+from arbora._base.types import Ints
 
 if TYPE_CHECKING:
     from arbora.tree._tree import Tree
@@ -55,6 +58,39 @@ tree.replace(name=None) where leaf i is point i whatever it is called.
         f"point {point} of {argument}. Pass tree.matched_to([{shown}]) to match them by name, with all names of "
         f"{argument}, or tree.replace(name=None) where leaf i is point i whatever it is called."
     )
+
+
+def leaf_of_row(tree: Tree, names: Sequence[str] | None, argument: str) -> Ints | None:
+    """Leaf of each row, where `names` of the rows are those of all leaves, in whatever order; None: row i is leaf i.
+
+    Rows some of whose names are those of other leaves are refused, as by `check_same_order`.
+    """
+    if tree.name is None:
+        return None
+    if names is not None and list(names) != (ours := tree.leaf_names):
+        leaf = {name: number for number, name in enumerate(ours)}
+        if len(names) == len(leaf) == tree.n_leaves and set(names) == set(leaf):
+            return np.array([leaf[name] for name in names], dtype=np.int64)
+    check_same_order(tree, names, argument)
+    return None
+
+
+def row_of_leaf(tree: Tree, values: Any, argument: str) -> Ints:
+    """Row of each leaf in `values`, which have a row per leaf: by the names in the index of a pandas object, if any.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from arbora import Tree
+    >>> from arbora.tree.same_order import row_of_leaf
+    >>> tree = Tree.from_newick("((c,a),b);")
+    >>> row_of_leaf(tree, pd.Series([1, 2, 3], index=["a", "b", "c"]), "metadata").tolist()
+    [2, 0, 1]
+    >>> row_of_leaf(tree, [3, 1, 2], "metadata").tolist()
+    [0, 1, 2]
+    """
+    leaves = leaf_of_row(tree, row_names(values), argument)
+    return np.arange(tree.n_leaves) if leaves is None else np.argsort(leaves)
 
 
 def _numbers_if_called_so(tree: Tree, ours: list[str]) -> list[str] | None:

@@ -11,8 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.types import Ints
 from arbora.reading.links import is_link
 from arbora.tree import Tree
+from arbora.tree.same_order import row_of_leaf
 from arbora.view import _kernels as kernels
 from arbora.view import palette
 from arbora.view.values import Values, read_values
@@ -233,7 +235,8 @@ def read_column(tree: Tree, name: str, values: Any, *, as_classes: bool = False)
     of 0..m-1, or of 1..m, with m at most 40. Text of which more than 40 values and more than half are distinct is
     text to read, and so are addresses (http, https, mailto). With `as_classes` whatever is given is a category.
     """
-    ordered = _in_order(read_values(values, name, tree.n_leaves), tree)
+    read = read_values(values, name, tree.n_leaves)
+    ordered = _in_order(read, row_of_leaf(tree, values, name)[tree.leaf_order])
     if ordered.kind in ("text", "boolean"):
         return _text_column(tree, name, ordered, as_classes)
     if as_classes or (ordered.kind == "integer" and _are_codes(ordered.data)):
@@ -244,8 +247,8 @@ def read_column(tree: Tree, name: str, values: Any, *, as_classes: bool = False)
     return Column(tree, name, kind, [], compact(np.where(shown, ordered.data, np.nan)))
 
 
-def _in_order(values: Values, tree: Tree) -> Values:
-    return Values(values.kind, values.data[tree.leaf_order], values.missing[tree.leaf_order])
+def _in_order(values: Values, order: Ints) -> Values:
+    return Values(values.kind, values.data[order], values.missing[order])
 
 
 def _are_codes(data: NDArray[np.float64]) -> bool:

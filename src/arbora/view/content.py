@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arbora._base.arrays import as_matrix
+from arbora._base.arrays import as_matrix, is_dataset
 from arbora._base.types import Ints
 from arbora.similarity import Similarity
 from arbora.tree import Tree
+from arbora.tree.same_order import check_same_order, row_of_leaf
 from arbora.view import _kernels as kernels
 from arbora.view import palette
 from arbora.view.columns import Column, compact, read_column, read_columns
@@ -38,6 +39,7 @@ Columns = Mapping[str, Any] | ArrayLike | Any
 _MOST_LEVELS = 12
 _MOST_EXPLAINED = 60
 _MOST_SUGGESTED = 200
+_PER_LEAF = ("classes", "metadata", "texts", "images", "features", "points")
 
 
 class Content:
@@ -122,7 +124,7 @@ class Content:
         self.features = None if features is None else checked_rows(features, tree.n_leaves, "features")
         self.feature_names = self._checked_feature_names(features, feature_names)
         self.points = self._placed_points(points)
-        self.similarity = None if similarity is None else checked_similarity(similarity, tree.n_leaves)
+        self.similarity = None if similarity is None else checked_similarity(similarity, tree)
         self._graph_reasons = graph_reasons
 
     # ---- columns and names -------------------------------------------------------------------------------
@@ -386,10 +388,37 @@ def principal_plane(features: NDArray[np.float64]) -> NDArray[np.float64]:
     return plane
 
 
+def in_leaf_order(tree: Tree, about: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known about the leaves, each in their order: pandas objects are matched by the names in their index.
+
+    Refused where names say that row i is not leaf i, as metrics do.
+    """
+    return {
+        key: _ordered(tree, value, key) if key in (*_PER_LEAF, "names", "colors") else value
+        for key, value in about.items()
+    }
+
+
+def _ordered(tree: Tree, values: Any, argument: str) -> Any:
+    if isinstance(values, Mapping):
+        return {key: _ordered(tree, one, argument) for key, one in values.items()}
+    if values is None or isinstance(values, (str, bytes)) or not isinstance(tree, Tree):
+        return values
+    # what is of another length, or has none, is judged where its kind is known
+    shape = getattr(values, "shape", None)
+    length = shape[0] if shape else len(values) if isinstance(values, Sized) else None
+    if length != tree.n_leaves:
+        return values
+    if is_dataset(values):
+        check_same_order(tree, values.names, argument)
+        return values
+    rows = row_of_leaf(tree, values, argument)
+    return values if np.array_equal(rows, np.arange(tree.n_leaves)) else _some(values, rows)
+
+
 def of_leaves(about: Mapping[str, Any], kept: Ints) -> dict[str, Any]:
     """What is known about the leaves, for some of them in this order."""
-    per_leaf = ("classes", "metadata", "texts", "images", "features", "points")
-    found = {key: _some(value, kept) if key in per_leaf else value for key, value in about.items()}
+    found = {key: _some(value, kept) if key in _PER_LEAF else value for key, value in about.items()}
     if found.get("colors") is not None and not isinstance(found["colors"], str):
         found["colors"] = _some(found["colors"], kept)
     similarity = found.get("similarity")

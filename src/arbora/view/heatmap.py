@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from arbora._base.arrays import as_matrix
 from arbora._base.params import check_choice, check_switch
 from arbora.tree import Tree
+from arbora.tree.same_order import check_same_order
 from arbora.view.columns import Column, read_column
 from arbora.view.inputs import checked_names
 from arbora.view.legends import color_bar, entries, legend_beside
@@ -280,13 +281,17 @@ def _side_tree(figure: Figure, box: Box, tree: Tree, orientation: Orientation, c
 
 
 def _checked(data: Any, row_tree: Tree | None, col_tree: Tree | None) -> NDArray[np.float64]:
-    matrix = np.asarray(as_matrix(data, argument="data").values, dtype=np.float64)
+    given = as_matrix(data, argument="data")
+    matrix = np.asarray(given.values, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"data must be a non-empty matrix. Got shape {matrix.shape}.")
-    for tree, length, name in (
-        (row_tree, matrix.shape[0], "row_tree"),
-        (col_tree, matrix.shape[1], "col_tree"),
+    for tree, length, names, name in (
+        (row_tree, matrix.shape[0], given.row_names, "row_tree"),
+        (col_tree, matrix.shape[1], given.column_names, "col_tree"),
     ):
-        if tree is not None and tree.n_leaves != length:
+        if tree is None:
+            continue
+        if tree.n_leaves != length:
             raise ValueError(f"{name} must have {length} leaves, like the data. Got {tree.n_leaves}.")
+        check_same_order(tree, names, "data")
     return matrix

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from arbora._base.arrays import as_vectors, check_finite, is_missing
 from arbora.similarity import Similarity
+from arbora.tree import Tree
+from arbora.tree.same_order import check_same_order
 
 _MOST_PIXELS = 256
 _MOST_TEXT = 4000
@@ -85,14 +87,17 @@ def checked_report(report: Mapping[str, Any]) -> dict[str, Any]:
     return {"warnings": [], "notes": [], **report}
 
 
-def checked_similarity(similarity: Any, n_leaves: int) -> Similarity:
-    """A similarity with a point per leaf."""
+def checked_similarity(similarity: Any, tree: Tree) -> Similarity:
+    """A similarity with a point per leaf, none of which is called as another leaf is."""
     if not isinstance(similarity, Similarity):
         raise TypeError(
             f"similarity must be a similarity, such as TreeClustering.similarity_. Got {type(similarity).__name__}."
         )
-    if similarity.n_points != n_leaves:
-        raise ValueError(f"similarity has {similarity.n_points} points, but the tree has {n_leaves} leaves.")
+    if similarity.n_points != tree.n_leaves:
+        raise ValueError(
+            f"similarity has {similarity.n_points} points, but the tree has {tree.n_leaves} leaves."
+        )
+    check_same_order(tree, similarity.names, "similarity")
     return similarity
 
 

@@ -13,7 +13,7 @@ from arbora._base.params import check_whole
 from arbora.similarity import Similarity
 from arbora.tree import Tree
 from arbora.view.bundle import asset, script
-from arbora.view.content import MOST_COMPARED, Columns, Content
+from arbora.view.content import MOST_COMPARED, Columns, Content, in_leaf_order
 from arbora.view.inputs import similarity_or_neighbors
 from arbora.view.page import MOST_LEAVES_IN_PAGE, View, checked_view, whole_pack
 from arbora.view.session import Session
@@ -68,13 +68,15 @@ def widget(
     >>> shown = widget(Tree([4, 4, 5, 5, 6, 6, -1], n_leaves=4))
     >>> shown.selected = 5
     """
-    shown = Content(
-        tree, names=names, classes=classes, metadata=metadata, colors=colors,
-        category_colors=category_colors, texts=texts, images=images,
-        features=features, feature_names=feature_names, points=points, compare=compare, report=report, title=title,
-        similarity=similarity_or_neighbors(similarity, features, MOST_COMPARED),
-    )  # fmt: skip
-    return widget_of(Session(shown), view=view, height=height)
+    about: dict[str, Any] = {
+        "names": names, "classes": classes, "metadata": metadata, "colors": colors,
+        "category_colors": category_colors, "texts": texts, "images": images,
+        "features": features, "feature_names": feature_names, "points": points, "compare": compare,
+        "report": report, "title": title,
+    }  # fmt: skip
+    about = in_leaf_order(tree, about)
+    known = similarity_or_neighbors(similarity, about["features"], MOST_COMPARED)
+    return widget_of(Session(Content(tree, **about, similarity=known)), view=view, height=height)
 
 
 def widget_of(session: Session, *, view: View = "circular", height: int = 620) -> AnyWidget:

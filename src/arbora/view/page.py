@@ -21,7 +21,7 @@ from arbora.tree import Tree
 from arbora.view import _kernels as kernels
 from arbora.view._pack import pack
 from arbora.view.bundle import asset, script
-from arbora.view.content import MOST_COMPARED, Columns, Content
+from arbora.view.content import MOST_COMPARED, Columns, Content, in_leaf_order
 from arbora.view.editing import Editable, edges_in_page, editable
 from arbora.view.folding import MOST_GROUPS, folded_pack
 from arbora.view.inputs import similarity_or_neighbors, snippet
@@ -119,8 +119,9 @@ def to_html(
         "report": report, "title": title,
     }  # fmt: skip
     check_switch(edit, "edit")
+    about = in_leaf_order(tree, about)
     if not edit:
-        known = similarity_or_neighbors(similarity, features, MOST_COMPARED)
+        known = similarity_or_neighbors(similarity, about["features"], MOST_COMPARED)
         return write_page(Content(tree, **about, similarity=known), path, view, max_leaves=max_leaves)
     if max_leaves is not None:
         raise ValueError("The upper part of a tree cannot be edited. Leave out max_leaves or edit.")

@@ -18,7 +18,7 @@ from arbora._base.params import check_switch, check_whole
 from arbora._base.types import PathLike
 from arbora.similarity import Similarity
 from arbora.tree import Tree
-from arbora.view.content import MOST_COMPARED, Columns, Content
+from arbora.view.content import MOST_COMPARED, Columns, Content, in_leaf_order
 from arbora.view.editing import editable
 from arbora.view.inputs import similarity_or_neighbors
 from arbora.view.page import View, checked_view
@@ -204,7 +204,7 @@ def explore(
         "features": features, "feature_names": feature_names, "points": points, "compare": compare,
         "report": report, "title": title,
     }  # fmt: skip
-    session = _session(tree, about, edit, similarity)
+    session = _session(tree, in_leaf_order(tree, about), edit, similarity)
     if _in_notebook():
         from arbora.view.notebook import widget_of
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from arbora._base.params import check_choice, check_whole
 from arbora.tree import Tree
+from arbora.tree.same_order import row_of_leaf
 from arbora.view import palette, shades
 from arbora.view.columns import Column, read_column, read_columns
 from arbora.view.content import Columns
@@ -206,7 +207,8 @@ def _leaf_names(tree: Tree, names: bool | Iterable[Any] | None) -> list[str] | N
         names = tree.name is not None
     if isinstance(names, (bool, np.bool_)):
         return [tree.label(leaf) for leaf in range(tree.n_leaves)] if names else None
-    return checked_names(names, tree.n_leaves)
+    found = checked_names(names, tree.n_leaves)
+    return [found[row] for row in row_of_leaf(tree, names, "names")]
 
 
 def _new_axes(

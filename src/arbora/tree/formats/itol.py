@@ -11,6 +11,7 @@ from typing import Any
 from arbora._base.files import write_whole
 from arbora._base.types import PathLike
 from arbora.tree._tree import Tree
+from arbora.tree.same_order import row_of_leaf
 
 # Steps of this share of the color wheel keep any number of hues apart.
 _GOLDEN_TURN = 0.618034
@@ -70,12 +71,14 @@ def _checked_columns(tree: Tree, metadata: Mapping[str, Sequence[Any]] | None) -
         return {}
     if not isinstance(metadata, Mapping):
         raise TypeError(f"metadata must map titles to one category per leaf. Got {type(metadata).__name__}.")
-    columns = {str(title): [_clean(str(value)) for value in values] for title, values in metadata.items()}
-    for title, values in columns.items():
-        if len(values) != tree.n_leaves:
+    columns = {}
+    for title, values in metadata.items():
+        texts = [_clean(str(value)) for value in values]
+        if len(texts) != tree.n_leaves:
             raise ValueError(
-                f"metadata[{title!r}] must have n_leaves={tree.n_leaves} entries. Got {len(values)}."
+                f"metadata[{str(title)!r}] must have n_leaves={tree.n_leaves} entries. Got {len(texts)}."
             )
+        columns[str(title)] = [texts[row] for row in row_of_leaf(tree, values, f"metadata[{str(title)!r}]")]
     files = {re.sub(r"[^0-9A-Za-z]+", "_", title).strip("_") for title in columns}
     if len(files) != len(columns) or "" in files:
         raise ValueError(f"metadata must have titles that differ in letters or digits. Got {list(columns)}.")
