@@ -98,3 +98,21 @@ def test_estimators_do_not_take_masked_entries_as_data(estimator):
 def test_estimators_name_their_input_whatever_it_is(estimator):
     with pytest.raises((TypeError, ValueError), match="X"):
         estimator().fit({"a": 1})
+
+
+def test_a_subclass_of_a_frame_is_a_frame():
+    pandas = pytest.importorskip("pandas")
+
+    class Survey(pandas.DataFrame):
+        """As geopandas and AnnData's views derive their own."""
+
+        __module__ = "elsewhere.frames"
+
+        @property
+        def _constructor(self):
+            return Survey
+
+    frame = Survey({"a": [1.0, 3.0, 0.5], "b": [2, 4, 6]}, index=["x", "y", "z"])
+    matrix = as_matrix(frame)
+    assert (matrix.row_names, matrix.column_names) == (["x", "y", "z"], ["a", "b"])
+    assert ab.read(frame).feature_names == ["a", "b"]

@@ -207,6 +207,18 @@ def test_neighbor_distances_of_h5ad_are_not_taken_for_similarities(cells):
         ab.read(cells, use="obsm:nothing")
 
 
+def test_some_cells_are_read_like_a_copy_of_them(cells):
+    import anndata
+
+    view = anndata.read_h5ad(cells)[[2, 0]]
+    found, copied = ab.read(view), ab.read(view.copy())
+    assert found.names == copied.names == view.obs_names.tolist()
+    assert np.array_equal(found.values, copied.values)
+    assert {key: list(column) for key, column in found.metadata.items()} == {
+        key: list(column) for key, column in copied.metadata.items()
+    }
+
+
 def test_an_anndata_object_is_read_like_its_file(cells):
     import anndata
 

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from arbora._base.memory import refuse_if_too_large
 
 _NUMBERS = "biuf"
+_FRAMES = ("pandas", "polars", "pyarrow")
 
 
 class Matrix(NamedTuple):
@@ -229,7 +230,7 @@ def _two_dimensional(array: NDArray[Any], argument: str) -> NDArray[Any]:
 
 def frame_columns(data: Any) -> dict[str, Any] | None:
     """Columns of a frame of pandas, polars or Arrow by name, repeated names made distinct; None for anything else."""
-    package = type(data).__module__.split(".")[0]
+    package = package_of(data)
     if package == "pandas" and hasattr(data, "columns"):
         names = distinct_names(data.columns)
         return {name: data.iloc[:, k] for k, name in enumerate(names)}
@@ -238,6 +239,12 @@ def frame_columns(data: Any) -> dict[str, Any] | None:
     if package == "pyarrow" and hasattr(data, "column_names"):
         return dict(zip(distinct_names(data.column_names), data.columns))
     return None
+
+
+def package_of(data: Any) -> str:
+    """Package that a frame or column is of; one of a subclass (a view of AnnData, geopandas) is of pandas' too."""
+    packages = [one.__module__.split(".")[0] for one in type(data).__mro__]
+    return next((package for package in packages if package in _FRAMES), packages[0])
 
 
 def distinct_names(names: Iterable[Any]) -> list[str]:
@@ -272,7 +279,7 @@ def _frame(data: Any, argument: str) -> Matrix | None:
     columns = frame_columns(data)
     if columns is not None:
         return Matrix(_columns(columns, argument), row_names(data), list(columns))
-    package = type(data).__module__.split(".")[0]
+    package = package_of(data)
     if package == "pandas" and hasattr(data, "iloc"):
         return Matrix(_two_dimensional(_series(data, argument, "it"), argument), row_names(data), None)
     if package == "polars" and hasattr(data, "to_list"):
@@ -341,7 +348,7 @@ def _values(column: Any) -> NDArray[Any]:
     kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
     if any(word in kind for word in ("date", "time", "duration")):
         raise TypeError("dates are not features")
-    package = type(column).__module__.split(".")[0]
+    package = package_of(column)
     if package == "pyarrow":
         column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import package_of
 from arbora._base.optional import require
 from arbora._base.row_parts import ArrayPart, DaskPart, Part, StorePart, reading
 from arbora._base.types import PathLike
@@ -52,7 +53,7 @@ Opened: TypeAlias = OpenedParts | OpenedPasses
 
 def is_store(data: Any) -> bool:
     """Whether data is an open HDF5 or zarr array or group, or something of Arrow's with columns."""
-    package = type(data).__module__.split(".")[0]
+    package = package_of(data)
     if package == "pyarrow":
         return hasattr(data, "schema")
     return package in {"zarr", "h5py"}
@@ -69,7 +70,7 @@ def open_store(data: Any, argument: str) -> Opened:
         names = [str(name) for name in data.columns] if hasattr(data, "columns") else None
         array = data.to_dask_array(lengths=True) if hasattr(data, "to_dask_array") else data
         return OpenedParts([DaskPart(array, argument)], names)
-    if type(data).__module__.split(".")[0] == "pyarrow":
+    if package_of(data) == "pyarrow":
         return _open_arrow(data, argument)
     return OpenedParts([StorePart(_matrix_in(data, argument), argument)])
 

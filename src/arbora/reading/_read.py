@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.arrays import is_cells
+from arbora._base.arrays import is_cells, package_of
 from arbora._base.types import PathLike
 from arbora.errors import ArboraError, FormatError
 from arbora.reading import arrays, frames, graphs, phylip, single_cell, trees
@@ -334,7 +334,7 @@ def _of_memory(source: Any, options: ReadOptions) -> Dataset:
         return single_cell.dataset_of_cells(source, "AnnData", options)
     if isinstance(source, Mapping):
         return _of_table((frames.columns_of(source), None), "mapping", "columns", options)
-    package = type(source).__module__.split(".")[0]
+    package = package_of(source)
     return _of_table(frames.read_frame(source), f"{package} frame", package, options)
 
 

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import package_of
+
 # The words that pandas takes for a missing value.
 MISSING_WORDS = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"}
@@ -112,7 +114,7 @@ def of_text(cells: Sequence[str | None], name: str) -> Column:
 
 
 def _as_array(values: Any, name: str) -> NDArray[Any]:
-    package = type(values).__module__.split(".")[0]
+    package = package_of(values)
     if package == "pyarrow":
         return _of_arrow(values)
     if package == "pandas":

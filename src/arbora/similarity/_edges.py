@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora._base.arrays import as_sparse, check_finite
+from arbora._base.arrays import as_sparse, check_finite, package_of
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 
@@ -57,7 +57,7 @@ def _from_networkx(network: Any) -> GraphParts:
 
 def _columns_of_frame(data: Any) -> tuple[Any, ...] | None:
     """Columns of a pandas, polars or Arrow frame; None for anything else."""
-    package = type(data).__module__.split(".")[0]
+    package = package_of(data)
     if package == "pandas" and hasattr(data, "columns"):
         columns = tuple(data.iloc[:, k].to_numpy() for k in range(data.shape[1]))
     elif package == "polars" and hasattr(data, "get_columns"):
