@@ -116,3 +116,12 @@ def test_a_subclass_of_a_frame_is_a_frame():
     matrix = as_matrix(frame)
     assert (matrix.row_names, matrix.column_names) == (["x", "y", "z"], ["a", "b"])
     assert ab.read(frame).feature_names == ["a", "b"]
+
+
+def test_some_rows_of_a_frame_without_names_go_by_their_numbers():
+    """However they were chosen: a slice keeps a range as its index, a mask does not."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": np.arange(6.0)})
+    assert row_names(frame) is row_names(frame[:4]) is None
+    assert row_names(frame[2:4]) == row_names(frame[(frame["a"] > 1) & (frame["a"] < 4)]) == ["2", "3"]
+    assert row_names(frame[::-1]) == ["5", "4", "3", "2", "1", "0"]

@@ -102,12 +102,17 @@ def row_names(data: Any) -> list[str] | None:
     index = getattr(data, "obs_names", None)
     if index is None:
         index = getattr(data, "index", None)
-    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+    if index is None or callable(index) or _counts_from_zero(index):
         return None
     values = [str(value) for value in index]
     if values == [str(number) for number in range(len(values))]:
         return None
     return values
+
+
+def _counts_from_zero(index: Any) -> bool:
+    """Whether this is the index that pandas gives rows without names; that of some of its rows tells them apart."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def _words_for_empty(shape: tuple[int, ...], argument: str) -> str:
