@@ -125,3 +125,16 @@ def test_some_rows_of_a_frame_without_names_go_by_their_numbers():
     assert row_names(frame) is row_names(frame[:4]) is None
     assert row_names(frame[2:4]) == row_names(frame[(frame["a"] > 1) & (frame["a"] < 4)]) == ["2", "3"]
     assert row_names(frame[::-1]) == ["5", "4", "3", "2", "1", "0"]
+
+
+@pytest.mark.parametrize("kind", ["with a gradient", "bfloat16"])
+@pytest.mark.parametrize("model", ["TreeClustering", "OnlineTree", "HypHC", "L2H"])
+def test_estimators_take_tensors_as_training_leaves_them(model, kind):
+    torch = pytest.importorskip("torch")
+    values = np.round(np.random.default_rng(0).normal(size=(20, 4)) * 8) / 8
+    options = {} if model == "L2H" else {"random_state": 0}
+    tensor = torch.tensor(values, dtype=torch.float32, requires_grad=kind == "with a gradient")
+    tensor = tensor.bfloat16() if kind == "bfloat16" else tensor
+    fitted = getattr(ab, model)(**options).fit(tensor)
+    expected = getattr(ab, model)(**options).fit(values.astype(np.float32))
+    assert np.array_equal(fitted.tree_.parent, expected.tree_.parent)

@@ -152,7 +152,7 @@ def validated(estimator: Any, X: Any, **options: Any) -> Any:
 
     refuse_mask(X, "X")
     try:
-        return validate_data(estimator, X, **options)
+        return validate_data(estimator, without_gradient(X), **options)
     except (TypeError, ValueError) as error:
         if "X" in str(error).split():
             raise
@@ -168,11 +168,17 @@ def refuse_mask(data: Any, argument: str) -> None:
 # ---- arrays --------------------------------------------------------------------------------------------------
 
 
-def _plain_array(data: Any, argument: str) -> NDArray[Any]:
+def without_gradient(data: Any) -> Any:
+    """A dense tensor of PyTorch as an array, bfloat16 as float32; anything else as it is."""
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(data, torch.Tensor):
-        tensor = data.detach().cpu()
-        return np.asarray(tensor.float().numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy())
+    if torch is None or not isinstance(data, torch.Tensor) or data.layout != torch.strided:
+        return data
+    tensor = data.detach().cpu()
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+
+
+def _plain_array(data: Any, argument: str) -> NDArray[Any]:
+    data = without_gradient(data)
     if isinstance(data, (str, bytes)):
         raise TypeError(
             f"{argument} must be an array of numbers. Got a string; arbora.read(path) reads files."

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import without_gradient
 from arbora.logits import _row_kernels as kernels
 
 
@@ -22,7 +23,7 @@ def kernel_array(array: Any) -> tuple[NDArray[Any], int]:
     if bits is not None:
         return np.ascontiguousarray(bits), kernels.BFLOAT
     # of a C-ordered array no copy; one layout, one compilation
-    plain = np.ascontiguousarray(array)
+    plain = np.ascontiguousarray(without_gradient(array))
     if not plain.dtype.isnative:
         plain = plain.astype(plain.dtype.newbyteorder("="))
     if plain.dtype == np.float16:
