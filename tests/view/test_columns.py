@@ -194,3 +194,11 @@ def test_the_majority_of_every_node_equals_its_definition(values, seed):
             continue
         assert counts[column.categories[winner[node]]] == max(counts.values())
         assert share[node] == round(255 * max(counts.values()) / len(known))
+
+
+def test_columns_of_one_name_are_told_apart():
+    import pandas as pd
+
+    tree = Tree.from_newick("((a,b),c);")
+    frame = pd.DataFrame([[1, "x"], [2, "y"], [3, "x"]], columns=["seen", "seen"])
+    assert [column.name for column in read_columns(tree, metadata=frame)] == ["seen", "seen.1"]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._base.arrays import frame_columns
 from arbora._base.types import Ints
 from arbora.reading.links import is_link
 from arbora.tree import Tree
@@ -215,6 +216,9 @@ def _hex(color: Any, title: str) -> str:
 def _titled(given: Any, argument: str) -> dict[str, Any]:
     if given is None:
         return {}
+    columns = frame_columns(given)
+    if columns is not None:
+        return columns
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
         return {str(name): given[name] for name in given.columns}
     if isinstance(given, Mapping):
