@@ -130,3 +130,19 @@ def test_float32_weights_stay_float32():
 
 def test_no_pairs_have_no_similarities():
     assert graph(([0, 1], [1, 2])).pairs([], []).shape == (0,)
+
+
+@pytest.mark.parametrize("largest", [5_000, 10**9, 2**62])
+def test_identifiers_are_not_taken_for_numbers_of_nodes(largest):
+    """Each number below the largest would be a node of its own, if there were memory for so many."""
+    rows, cols = np.array([largest, 7, 8]), np.array([7, 8, largest - 1])
+    with pytest.raises(ValueError, match=rf"4 different ones up to {largest:,}, which look like identifiers"):
+        ab.similarity.graph((rows, cols))
+    named = ab.similarity.graph((rows.astype(str), cols.astype(str)))
+    assert sorted(named.names) == sorted(["7", "8", str(largest - 1), str(largest)])
+
+
+def test_numbers_of_nodes_may_leave_out_some_and_many_where_their_count_is_given():
+    assert ab.similarity.graph(([0, 3], [9, 99])).n_points == 100
+    assert ab.similarity.graph((np.arange(0, 900, 9), np.arange(9, 909, 9))).n_points == 901
+    assert ab.similarity.graph(([0, 3], [9, 5_000]), n_points=6_000).n_points == 6_000

@@ -12,6 +12,10 @@ from arbora._base.arrays import as_sparse, check_finite, package_of
 from arbora._base.params import check_whole
 from arbora._base.types import Floats, Ints
 
+# Numbers of nodes are taken for identifiers where fewer than one in so many is used, beyond so many.
+_MOST_UNUSED = 10
+_MOST_NUMBERED_APART = 100
+
 
 class GraphParts(NamedTuple):
     """A matrix of weights, the caller's to change, and the names of its nodes."""
@@ -98,10 +102,29 @@ def _from_edges(edges: tuple[Any, ...], n_points: int | None) -> GraphParts:
         raise ValueError("There are no edges and n_points is not given: the graph has no nodes.")
     if rows.size and min(rows.min(), cols.min()) < 0:
         raise ValueError(f"Ends of edges must not be negative. Got {min(rows.min(), cols.min())}.")
+    if n_points is None and n > _MOST_NUMBERED_APART:
+        _refuse_identifiers(rows, cols, n)
     loops = rows == cols
     places = np.concatenate([rows, cols[~loops]]), np.concatenate([cols, rows[~loops]])
     both = sp.coo_array((np.concatenate([weights, weights[~loops]]), places), shape=(n, n))
     return GraphParts(as_sparse(both, argument="The adjacency"), names)
+
+
+def _refuse_identifiers(rows: Ints, cols: Ints, n: int) -> None:
+    """Refuse numbers most of which are no node's: every number below the largest would become a node."""
+    # so many can be counted without sorting
+    if n <= _MOST_UNUSED * 2 * len(rows):
+        is_used = np.zeros(n, dtype=bool)
+        is_used[rows] = is_used[cols] = True
+        n_used = int(is_used.sum())
+    else:
+        n_used = len(np.union1d(rows, cols))
+    if n > _MOST_UNUSED * n_used:
+        raise ValueError(
+            f"Ends of edges must be numbers of nodes, 0..n-1. Got {n_used:,} different ones up to {n - 1:,}, which "
+            "look like identifiers. Pass them as text, rows.astype(str) and cols.astype(str), which become the nodes' "
+            f"names, or arbora.similarity.graph(edges, n_points={n}) if all other numbers are nodes without edges."
+        )
 
 
 def _node_numbers(rows: NDArray[Any], cols: NDArray[Any]) -> tuple[Ints, Ints, list[str] | None]:
