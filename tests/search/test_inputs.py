@@ -54,6 +54,8 @@ def test_names_come_from_the_index_and_from_the_nodes():
     assert read_input(pd.DataFrame(VECTORS)).names is None
     assert read_input(nx.Graph([("ant", "bee")])).names == ["ant", "bee"]
     assert read_input(nx.path_graph(3)).names is None
+    edges = (["cat", "ant"], ["bee", "cat"])
+    assert read_input(edges).names == ab.cluster(edges).leaf_names == ["ant", "bee", "cat"]
     assert ab.cluster(frame, random_state=0).name[:12].tolist() == list(frame.index)
 
 

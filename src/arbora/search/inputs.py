@@ -84,7 +84,7 @@ def read_input(
     if metric == "precomputed":
         return _read_distances(data, argument, progress)
     if isinstance(data, tuple) or is_network(data):
-        return _read_graph(data, directed, _node_names(data))
+        return _read_graph(data, directed)
     if sp.issparse(data):
         return _read_sparse(data, similarity, directed, argument)
     if directed is not None:
@@ -177,20 +177,12 @@ def new_rows(X: Any, *, argument: str = "X") -> tuple[Any, list[str] | None]:
 # ---- graphs --------------------------------------------------------------------------------------------------
 
 
-def _node_names(data: Any) -> list[str] | None:
-    """Names of a network's nodes, unless they merely count."""
-    if not is_network(data):
-        return None
-    nodes = list(data)
-    return None if nodes == list(range(len(nodes))) else [str(node) for node in nodes]
-
-
-def _read_graph(data: Any, directed: Direction | None, names: list[str] | None = None) -> Input:
+def _read_graph(data: Any, directed: Direction | None) -> Input:
     if is_network(data) and len(data) == 0:
         raise ValueError("The graph has no nodes.")
     found = graph(data, directed=directed)
     words = f"graph of {found.n_points:,} nodes and {found.n_edges:,} edges"
-    return Input("graph", found, names, found.n_points, words)
+    return Input("graph", found, found.names, found.n_points, words)
 
 
 def _read_sparse(data: Any, similarity: SimilarityKind, directed: Direction | None, argument: str) -> Input:
