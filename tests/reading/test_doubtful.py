@@ -82,6 +82,28 @@ def test_numbers_with_separators_or_units_are_named_in_a_warning(cells):
     assert data.feature_names == ["x"]
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [["950", "1,234", "12,000", "7"], ["\u22125", "3", "\u22121.5", "2"], ["(5)", "12", "(1.5)", "8"]],
+)
+def test_numbers_only_some_of_which_have_separators_are_named_in_a_warning_and_name_no_rows(cells):
+    with pytest.warns(UserWarning, match="'income' holds numbers with separators or units"):
+        data = ab.read({"income": cells, "x": [1.0, 2.5, 3.0, 4.0]})
+    assert data.feature_names == ["x"] and data.names is None
+
+
+def test_a_column_of_numbers_with_a_word_among_them_is_named_in_a_warning_and_names_no_rows():
+    cells = [f"{k}.5" for k in range(20)]
+    with pytest.warns(UserWarning, match="'income' holds numbers but for cells such as 'unknown'"):
+        data = ab.read({"income": [*cells, "unknown"], "x": np.sqrt(np.arange(21.0))})
+    assert data.feature_names == ["x"] and data.names is None
+
+
+def test_names_that_are_mostly_numbers_are_names_where_their_column_is_called_so():
+    cells = [str(k) for k in range(1, 20)] + ["20b"]
+    assert ab.read({"sample": cells, "x": np.sqrt(np.arange(20.0))}).names == cells
+
+
 def test_dates_that_pandas_writes_to_json_as_milliseconds_are_named_in_a_warning(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"day": pandas.date_range("2020-01-01", periods=6), "x": range(6, 0, -1)})

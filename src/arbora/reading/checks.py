@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora.reading.columns import Column
+from arbora.reading.columns import Column, is_written_number, odd_cell
 from arbora.reading.dataset import Dataset
 from arbora.reading.roles import listed
 
@@ -17,13 +16,6 @@ from arbora.reading.roles import listed
 _SHARE = 0.95
 _TIMES = 100.0
 _FEWEST_ROWS = 4
-_SAMPLED = 200
-# Numbers that are written for people: with separators of thousands, or with a unit after or before them.
-_WRITTEN_NUMBER = re.compile(
-    r"[-+]?[$€£]?\d{1,3}(?:[,.' \u00a0]\d{3})+(?:[.,]\d+)?\s?[%$€£]?"
-    r"|[-+]?\d+(?:[.,]\d+)?\s?[%$€£]"
-    r"|[-+]?[$€£]\s?\d+(?:[.,]\d+)?"
-)
 _YEAR_2000, _YEAR_2050 = 946_684_800_000, 2_524_608_000_000
 
 
@@ -42,22 +34,26 @@ def warnings_of(data: Dataset, scale: str) -> list[str]:
 
 
 def _written_numbers(data: Dataset) -> list[str]:
-    """Columns of text that a reader would take for numbers: 12,345.67 or 35%."""
-    found, example = [], ""
-    for name, values in data.metadata.items():
-        if values.dtype.kind != "O":
-            continue
-        cells = [str(value).strip() for value in values[:_SAMPLED].tolist() if value is not None]
-        if cells and all(_WRITTEN_NUMBER.fullmatch(cell) for cell in cells):
-            found.append(name)
-            example = example or cells[0]
-    if not found:
-        return []
-    word, verb = ("column", "holds") if len(found) == 1 else ("columns", "hold")
-    return [
-        f"{word} {listed(found)} {verb} numbers with separators or units ({example!r}), which are read as text and not "
-        "used. Write them plainly to cluster by them."
-    ]
+    """Columns of text that a reader would take for numbers: 12,345.67 or 35%, or with a word among them."""
+    odd = {
+        name: odd_cell(Column("text", values))
+        for name, values in data.metadata.items()
+        if values.dtype.kind == "O"
+    }
+    written = {name: cell for name, cell in odd.items() if cell is not None and is_written_number(cell)}
+    mixed = {name: cell for name, cell in odd.items() if cell is not None and name not in written}
+    found = []
+    for cells, what, advice in (
+        (written, "numbers with separators or units ({!r})", "Write them plainly"),
+        (mixed, "numbers but for cells such as {!r}", "Replace such cells"),
+    ):
+        if cells:
+            word, verb = ("column", "holds") if len(cells) == 1 else ("columns", "hold")
+            found.append(
+                f"{word} {listed(cells)} {verb} {what.format(next(iter(cells.values())))}, which are read as text and "
+                f"not used. {advice} to cluster by them."
+            )
+    return found
 
 
 def _moments(values: NDArray[Any], data: Dataset) -> list[str]:

@@ -23,6 +23,19 @@ MISSING_WORDS = frozenset(
 NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE
 )
+# Whole numbers beyond this are not all exact in double precision: two of them may become one.
+MOST_EXACT = 2**53
+# Numbers that are written for people: with separators of thousands, or with a unit after or before them.
+_WRITTEN_NUMBER = re.compile(
+    r"[-+]?[$€£]?\d{1,3}(?:[,.' \u00a0]\d{3})+(?:[.,]\d+)?\s?[%$€£]?"
+    r"|[-+]?\d+(?:[.,]\d+)?\s?[%$€£]"
+    r"|[-+]?[$€£]\s?\d+(?:[.,]\d+)?"
+    r"|\u2212\d+(?:[.,]\d+)?|[-+]?\d+,\d+"
+    r"|\(\d+(?:[.,]\d+)?\)"
+)
+# Share of words among the numbers of a column that was meant to hold numbers.
+_FEW_WORDS = 0.1
+_SAMPLED = 200
 _VECTOR = re.compile(r"\[[-+\s\d.,eEnaifNAIF]*\]")
 _DATE = re.compile(
     r"\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -36,6 +49,7 @@ _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 class Column:
     """Values of one kind, one per row.
 
+    Whole numbers beyond 2^53, of which several are one in double precision, are text: they identify something.
     ``number``: float64[n], NaN where missing. ``vector``: float[n, d]. ``date``: datetime64[n]. ``text``: object[n]
     of str, None where missing. ``empty``: all missing.
     """
@@ -85,6 +99,32 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
+def odd_cell(column: Column) -> str | None:
+    """A cell that keeps a column of text from being one of numbers; None where not nearly all cells are numbers.
+
+    Cells in which a reader sees a number count as such. One that is not plain is returned, best one without a number.
+
+    Examples
+    --------
+    >>> from arbora.reading.columns import column_of, odd_cell
+    >>> odd_cell(column_of(["950", "1,200", "12,000"], "rent")), odd_cell(column_of(["flat", "house"], "kind"))
+    ('1,200', None)
+    """
+    if column.kind != "text":
+        return None
+    cells = [str(value).strip() for value in column.values[:_SAMPLED].tolist() if value is not None]
+    odd = [cell for cell in cells if not NUMBER.fullmatch(cell)]
+    words = [cell for cell in odd if not is_written_number(cell)]
+    if not odd or len(words) > _FEW_WORDS * len(cells) or (words and 2 * len(set(cells)) < len(cells)):
+        return None
+    return (words or odd)[0]
+
+
+def is_written_number(cell: str) -> bool:
+    """Whether this is a number with separators of thousands, a unit or a sign that programs do not write."""
+    return _WRITTEN_NUMBER.fullmatch(cell) is not None
+
+
 def column_of(values: Any, name: str) -> Column:
     """The column of an array, a Series of pandas or polars, an Arrow array or a list."""
     array = _as_array(values, name)
@@ -92,11 +132,18 @@ def column_of(values: Any, name: str) -> Column:
         return Column("vector", array)
     if array.ndim != 1:
         raise ValueError(f"Column {name!r} must have one value per row. Got shape {array.shape}.")
+    if array.dtype.kind in "iu" and len(array) and not is_exact(int(array.min()), int(array.max())):
+        return Column("text", _objects(str(value) for value in array.tolist()))
     if array.dtype.kind in "biuf":
         return Column("number", array.astype(np.float64))
     if array.dtype.kind in "mM":
         return Column("date", array)
     return _of_objects(array.tolist(), name)
+
+
+def is_exact(*numbers: int) -> bool:
+    """Whether whole numbers, and all between them, are told apart in double precision."""
+    return all(abs(number) <= MOST_EXACT for number in numbers)
 
 
 def of_text(cells: Sequence[str | None], name: str) -> Column:
@@ -120,6 +167,8 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     if package == "pandas":
         return _of_pandas(values)
     if package == "polars":
+        if values.dtype.is_integer() and values.null_count():
+            return _objects(values.to_list())
         return np.asarray(values.to_numpy())
     if isinstance(values, np.ndarray):
         return values
@@ -136,6 +185,8 @@ def _of_arrow(values: Any) -> NDArray[Any]:
     if pa.types.is_dictionary(kind):
         array = array.dictionary_decode()
         kind = array.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return _words_of_categories(array.to_pylist())
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     if is_list and array.null_count == 0 and len(array):
         flat = array.flatten()
@@ -146,19 +197,31 @@ def _of_arrow(values: Any) -> NDArray[Any]:
         array = array.cast(pa.timestamp(kind.unit))
     if pa.types.is_decimal(kind):
         array = array.cast(pa.float64())
-    if pa.types.is_boolean(kind) or is_list or pa.types.is_nested(kind):
+    has_no_integer = pa.types.is_integer(kind) and array.null_count > 0
+    if has_no_integer or pa.types.is_boolean(kind) or is_list or pa.types.is_nested(kind):
         return _objects(array.to_pylist())
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
 def _of_pandas(series: Any) -> NDArray[Any]:
     dtype = series.dtype
+    if type(dtype).__name__ == "CategoricalDtype" and dtype.categories.dtype.kind in "biuf":
+        return _words_of_categories(series.tolist())
     if type(dtype).__name__ == "DatetimeTZDtype":
         return np.asarray(series.dt.tz_convert(None).to_numpy())
+    if hasattr(dtype, "na_value") and getattr(dtype, "kind", "O") in "iu":
+        missing = series.isna().to_numpy()
+        whole = series.to_numpy(dtype=f"{dtype.kind}8", na_value=0)
+        return np.asarray(np.where(missing, None, whole) if missing.any() else whole)
     if hasattr(dtype, "na_value") and getattr(dtype, "kind", "O") in "biuf":
         # nullable numbers: missing ones become NaN
         return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
     return np.asarray(series.to_numpy())
+
+
+def _words_of_categories(values: list[Any]) -> NDArray[Any]:
+    """Categories that are numbers, as text: what was declared a category is no measurement."""
+    return _objects(None if is_missing(value) else as_word(value) for value in values)
 
 
 def _objects(values: Iterable[Any]) -> NDArray[Any]:
@@ -175,6 +238,8 @@ def _of_objects(values: list[Any], name: str) -> Column:
     cells = [None if is_missing(value) else value for value in values]
     if not present:
         return Column("empty", _objects(cells))
+    if all(isinstance(value, (int, np.integer)) for value in present) and not is_exact(*present):
+        return Column("text", _objects(None if value is None else str(value) for value in cells))
     if all(isinstance(value, (Real, Decimal, np.bool_)) for value in present):
         return Column("number", np.array([np.nan if value is None else float(value) for value in cells]))
     if all(isinstance(value, (list, tuple, np.ndarray)) for value in present):

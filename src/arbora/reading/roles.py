@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.reading.columns import Column, as_word, is_missing
+from arbora.reading.columns import Column, as_word, is_missing, odd_cell
 from arbora.reading.dataset import Dataset
 from arbora.reading.links import is_link
 from arbora.reading.options import ReadOptions
@@ -200,7 +200,8 @@ def _name_candidates(roles: _Roles) -> list[str]:
     identifiers = [name for name in numbers if _is_identifier(name)]
     first = next(iter(roles.columns), None)
     counting = [name for name in numbers if name == first and _counts_rows(roles.columns[name])]
-    return [*by_word, *texts[:1], *identifiers, *counting]
+    no_numbers = [name for name in texts if odd_cell(roles.columns[name]) is None]
+    return [*by_word, *no_numbers[:1], *identifiers, *counting]
 
 
 def _is_identifier(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from fnmatch import fnmatchcase
 from typing import Any
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 
 from arbora._base.arrays import distinct_names
 from arbora.errors import FormatError
-from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, of_text
+from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, is_exact, of_text
 from arbora.reading.text import Layout, records
 
 # Below this many characters a table is read cell by cell, which takes less than a second.
 ARROW_FROM = 2**20
 _MISSING_NUMBERS = MISSING_WORDS | {"?"}
+_WHOLE = re.compile(r"[+-]?\d{1,4000}", re.ASCII)
+_EXACT_DIGITS = 15
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -30,18 +33,20 @@ def read_columns(
 ) -> dict[str, Column]:
     """Columns of a table by name; those in `as_text` are not read as numbers, nor are codes such as 01234.
 
-    Codes that match a pattern in `as_numbers` are numbers all the same.
+    Nor are whole numbers beyond 2^53. Either that matches a pattern in `as_numbers` is numbers all the same.
     """
     names = column_names(layout)
+    wanted = [any(fnmatchcase(column, pattern) for pattern in as_numbers) for column in names]
     numeric = [
         column not in as_text
         and not (layout.has_row_names and place == 0)
         and _is_numeric(cells, layout.decimal)
-        for place, (column, cells) in enumerate(zip(names, _sampled(layout)))
+        and (is_wanted or not _are_beyond_doubles(cells))
+        for place, (column, cells, is_wanted) in enumerate(zip(names, _sampled(layout), wanted))
     ]
     codes = [
-        is_number and _are_codes(cells) and not any(fnmatchcase(column, pattern) for pattern in as_numbers)
-        for column, cells, is_number in zip(names, _sampled(layout), numeric)
+        is_number and _are_codes(cells) and not is_wanted
+        for cells, is_number, is_wanted in zip(_sampled(layout), numeric, wanted)
     ]
     if codes != numeric:
         # where every column is padded with zeros that is how numbers are written here
@@ -80,6 +85,14 @@ def _are_codes(cells: tuple[str, ...]) -> bool:
         and all(cell.isascii() and cell.isdecimal() for cell in present)
         and any(len(cell) > 1 and cell[0] == "0" for cell in present)
     )
+
+
+def _are_beyond_doubles(cells: tuple[str, ...]) -> bool:
+    """Whether these are whole numbers of which some are too long for double precision, as many identifiers are."""
+    present = [cell for cell in cells if cell not in _MISSING_NUMBERS]
+    if not all(_WHOLE.fullmatch(cell) for cell in present):
+        return False
+    return not is_exact(*(int(cell) for cell in present if len(cell) > _EXACT_DIGITS))
 
 
 def _number(cell: str, decimal: str) -> float | None:
