@@ -194,3 +194,26 @@ def test_predictions_are_written_as_tables(suffix, files, tmp_path):
     printed = run("predict", files / "model", files / "new.csv").out
     assert "point,name,cluster" in printed
     assert run("predict", files / "model", files / "new.csv", "-q").out == ""
+
+
+@pytest.mark.parametrize("known", ["model", "tree"])
+def test_predictions_find_the_features_by_name(known, files, tmp_path):
+    """Whatever their order in the new file, and whatever else it holds."""
+    rows = [line.split(",") for line in (files / "new.csv").read_text().splitlines()]
+    moved = [[who, c, f"{k}.5" if k else "other", kind, a, b] for k, (who, a, b, c, kind) in enumerate(rows)]
+    (tmp_path / "moved.csv").write_text("\n".join(map(",".join, moved)) + "\n")
+    by = [files / "model"] if known == "model" else [files / "tree.npz", "--data", files / "data.csv"]
+
+    def assigned(path):
+        return json.loads(run("predict", by[0], path, *by[1:], "-k", "4", "--json").out)
+
+    expected = assigned(files / "new.csv")
+    assert assigned(tmp_path / "moved.csv") == {**expected, "written": []}
+    assert len(set(expected["labels"])) > 1
+
+
+def test_new_points_without_a_feature_of_the_model_are_refused_by_its_name(files, tmp_path):
+    text = (files / "new.csv").read_text().replace("who,a,b,c", "who,a,b,weight")
+    (tmp_path / "other.csv").write_text(text)
+    done = run("predict", files / "model", tmp_path / "other.csv", code=UNUSABLE)
+    assert "lacks 'c'" in done.err

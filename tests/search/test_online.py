@@ -386,3 +386,12 @@ def test_the_first_batch_interrupted_leaves_an_unfitted_model(monkeypatch):
 def test_bad_arguments_are_named(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_a_loaded_model_knows_the_names_of_its_columns(tmp_path):
+    frame = pd.DataFrame({"a": [0.0, 1.0, 5.0], "b": [1.0, 0.5, 3.0]})
+    ab.OnlineTree(random_state=0).fit(frame).save(tmp_path / "model.npz")
+    loaded = ab.OnlineTree.load(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match="same order"):
+        loaded.partial_fit(frame[["b", "a"]])
+    assert loaded.partial_fit(frame).tree_.n_leaves == 6

@@ -45,6 +45,18 @@ def test_it_takes_what_cluster_takes():
     assert ab.TreeClustering(random_state=0).fit(ab.similarity.gaussian(X)).tree_.n_leaves == 120
 
 
+def test_columns_in_another_order_are_refused_in_whatever_form_they_come():
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"r{k}" for k in range(len(X))])
+    moved = frame[list("dabc")]
+    for first in (frame, ab.read(frame)):
+        model = ab.TreeClustering(3, random_state=0).fit(first)
+        for form in (lambda rows: rows, ab.read):
+            assert np.array_equal(model.predict(form(frame)), model.labels_)
+            for use in (model.predict, model.place, model.score_samples, model.partial_fit):
+                with pytest.raises(ValueError, match="feature names should match"):
+                    use(form(moved))
+
+
 def test_names_and_feature_names_come_from_the_frame():
     frame = pd.DataFrame(X, columns=list("abcd"), index=[f"p{k}" for k in range(len(X))])
     model = fitted().fit(frame)

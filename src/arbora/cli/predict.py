@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,13 @@ from arbora.cli.tables_out import check_table, print_table, write_table
 from arbora.cli.writing import check_writable
 from arbora.errors import FormatError
 from arbora.reading import Dataset
+from arbora.reading.roles import listed
 
 if TYPE_CHECKING:
     from arbora.search import Placement
+
+# what columns of a table without a header are called
+_UNNAMED = re.compile(r"column \d+")
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,9 @@ def _by_model(task: PredictTask, reading: Reading, console: Console) -> tuple[Da
     except OSError as error:
         raise FormatError(f"{task.model} cannot be read: {error.strerror}.") from error
     new = _new_points(task, replace(reading, scale="auto"), console)
-    return new, model.place(new.values, n_clusters=task.clusters)
+    known = getattr(model, "feature_names_in_", None)
+    new = _with_features(new, None if known is None else known.tolist(), task.model)
+    return new, model.place(new, n_clusters=task.clusters)
 
 
 def _by_tree(
@@ -104,6 +111,7 @@ def _by_tree(
     new = _new_points(
         task, replace(reading, features=columns, label_column=None, drop=None, scale="auto"), console
     )
+    new = _with_features(new, data.feature_names, str(task.source))
     if data.values.shape[1] != new.values.shape[1]:
         raise Unusable(
             f"New points need the {data.values.shape[1]} features of {task.source}. "
@@ -113,6 +121,20 @@ def _by_tree(
     settled = settle(run)
     rows = np.asarray(new.scaled_by(settled.scaling))
     return new, place(tree, graph_of(settled, run), rows, n_clusters=task.clusters, n_jobs=running.threads)
+
+
+def _with_features(new: Dataset, names: list[str] | None, source: str) -> Dataset:
+    """New points with the features of the known ones, found by name in whatever order; by position without names."""
+    found = new.feature_names
+    if names is None or found is None or names == found or all(map(_UNNAMED.fullmatch, found)):
+        return new
+    absent = [name for name in names if name not in found]
+    if absent:
+        raise Unusable(
+            f"New points need the features of {source}. {new.source} lacks {listed(absent)}; it has {listed(found)}."
+        )
+    place = [found.index(name) for name in names]
+    return replace(new, values=new.values[:, place], feature_names=names)
 
 
 def _quoted(names: list[str]) -> str | None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from arbora._base.arrays import is_dataset
+
 
 def check_features(estimator: Any, X: Any, rows: Any, column_names: list[str] | None, *, reset: bool) -> None:
     """Set `n_features_in_` and `feature_names_in_`, or check new rows against them.
@@ -18,10 +20,12 @@ def check_features(estimator: Any, X: Any, rows: Any, column_names: list[str] | 
     rows : array or sparse matrix
         The same as numbers.
     column_names : list of str, optional
-        Names that came with rows read in pieces.
+        Names that came with rows read in pieces; what `arbora.read` returns brings its own.
     reset : bool
         Whether this is a fit.
     """
+    if column_names is None and is_dataset(X):
+        column_names = X.feature_names
     if column_names is not None:
         return _check_named(estimator, rows, column_names, reset)
     shape = getattr(X, "shape", None)

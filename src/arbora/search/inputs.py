@@ -166,6 +166,8 @@ def new_rows(X: Any, *, argument: str = "X") -> tuple[Any, list[str] | None]:
 
     With the names of the columns where rows that are read in pieces bring them.
     """
+    if is_dataset(X) and X.kind == "vectors":
+        X = X.values
     if sp.issparse(X):
         return as_sparse(X, argument=argument), None
     if is_in_pieces(X) and frame_columns(X) is None:

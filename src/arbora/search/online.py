@@ -260,6 +260,8 @@ class OnlineTree(ClusterMixin, BaseEstimator):
             "shuffle": np.array(self.shuffle),
             "rng": rng_to_array(self._rng),
         }
+        if hasattr(self, "feature_names_in_"):
+            arrays["feature_names_in"] = np.array(self.feature_names_in_, dtype=str)
         write_archive(path, _FILE_MARKER, arrays)
 
     @classmethod
@@ -280,6 +282,8 @@ class OnlineTree(ClusterMixin, BaseEstimator):
     def _restore(self, file: dict[str, Any]) -> None:
         self._store = Store.from_arrays(file)
         self.n_features_in_ = int(file["n_features_in"])
+        if "feature_names_in" in file:
+            self.feature_names_in_ = file["feature_names_in"].astype(object)
         self._rng = np.random.default_rng(0)
         rng_from_array(self._rng, file["rng"])
         if self._store.sums.shape[1] != self.n_features_in_ + (self.similarity == "cosine"):
