@@ -173,6 +173,18 @@ def test_clusters_go_into_the_obs_of_cells(tmp_path):
         assert len(set(groups)) == k
 
 
+def test_clusters_of_more_cells_than_a_file_has_are_refused_with_both_counts(tmp_path):
+    anndata, pandas = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    obs = pandas.DataFrame(index=[f"c{k}" for k in range(9)])
+    cells = anndata.AnnData(np.random.default_rng(0).normal(size=(9, 3)), obs=obs)
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    cells[:7].copy().write_h5ad(tmp_path / "some.h5ad")
+    run("fit", tmp_path / "x.h5ad", "-m", "ward", "--out", tmp_path / "t.npz")
+    into = ("--into", tmp_path / "some.h5ad", "--out", tmp_path / "y.h5ad")
+    done = run("cut", tmp_path / "t.npz", "-k", "2", *into, code=UNUSABLE)
+    assert "0 of 7 cells are not in the tree, and 2 of 9 leaves are not among the cells" in done.err
+
+
 def test_a_fit_of_cells_goes_into_a_copy_of_them(tmp_path):
     anndata, pandas = pytest.importorskip("anndata"), pytest.importorskip("pandas")
     rng = np.random.default_rng(0)

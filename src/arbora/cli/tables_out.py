@@ -81,10 +81,12 @@ def write_obs(source: str, out: Path, names: Sequence[str], columns: Mapping[str
     cells = open_h5ad(contents_of(source))
     place = {name: leaf for leaf, name in enumerate(names)}
     missing = [str(cell) for cell in cells.obs_names if str(cell) not in place]
+    absent = len(set(names) - {str(cell) for cell in cells.obs_names})
     if missing or len(place) != cells.n_obs:
         raise Unusable(
-            f"The leaves of the tree and the cells of {source} do not match: "
-            f"{len(missing):,} of {cells.n_obs:,} cells are not in the tree."
+            f"The leaves of the tree and the cells of {source} must have the same names, each once: "
+            f"{len(missing):,} of {cells.n_obs:,} cells are not in the tree, and {absent:,} of {len(names):,} leaves "
+            "are not among the cells."
         )
     order = [place[str(cell)] for cell in cells.obs_names]
     for name, values in columns.items():
