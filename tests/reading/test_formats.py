@@ -219,6 +219,15 @@ def test_some_cells_are_read_like_a_copy_of_them(cells):
     }
 
 
+@pytest.mark.parametrize("use", ["X", "layers:counts", "obsm:X_pca"])
+def test_cells_that_stay_in_their_file_are_read_like_those_in_memory(use, cells):
+    import anndata
+
+    backed, loaded = (ab.read(anndata.read_h5ad(cells, backed=mode), use=use).values for mode in ("r", None))
+    dense = [one.toarray() if sp.issparse(one) else one for one in (backed, loaded)]
+    assert np.array_equal(*dense)
+
+
 def test_an_anndata_object_is_read_like_its_file(cells):
     import anndata
 

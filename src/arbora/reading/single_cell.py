@@ -42,6 +42,8 @@ def dataset_of_cells(cells: Any, name: str, options: ReadOptions) -> Dataset:
     if part == "obsp":
         return _graph(cells.obsp[key], used, name, options, roles, more)
     values = cells.X if part == "X" else getattr(cells, part)[key]
+    # cells opened with backed="r" keep their counts in the file
+    values = values.to_memory() if hasattr(values, "to_memory") else values
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     if values is None:
         raise ValueError(f"{name} has no X. Choose with use=: {_choices(cells)}.")
