@@ -138,3 +138,19 @@ def test_estimators_take_tensors_as_training_leaves_them(model, kind):
     fitted = getattr(ab, model)(**options).fit(tensor)
     expected = getattr(ab, model)(**options).fit(values.astype(np.float32))
     assert np.array_equal(fitted.tree_.parent, expected.tree_.parent)
+
+
+@pytest.mark.parametrize("model", ["TreeClustering", "OnlineTree", "HypHC", "GHHC", "L2H"])
+def test_estimators_know_the_columns_of_what_read_returns(model):
+    pandas = pytest.importorskip("pandas")
+    if model in ("HypHC", "GHHC"):
+        pytest.importorskip("torch")
+    values = np.random.default_rng(0).normal(size=(20, 3)) + 5 * np.eye(3)[np.arange(20) % 3]
+    frame = pandas.DataFrame(values, columns=list("abc"), index=[f"row {k}" for k in range(20)])
+    options = {} if model == "L2H" else {"random_state": 0}
+    fitted = getattr(ab, model)(**options).fit(ab.read(frame))
+    assert fitted.feature_names_in_.tolist() == list("abc") and fitted.n_features_in_ == 3
+    assert fitted.tree_.leaf_names == (list("abc") if model == "L2H" else frame.index.tolist())
+    assert np.array_equal(fitted.predict(ab.read(frame)), fitted.predict(frame))
+    with pytest.raises(ValueError, match="Fit saw 'a', 'b', 'c'; X has 'b', 'a', 'c'"):
+        fitted.predict(ab.read(frame[list("bac")]))

@@ -147,16 +147,45 @@ def check_finite(values: NDArray[Any], argument: str) -> None:
 
 
 def validated(estimator: Any, X: Any, **options: Any) -> Any:
-    """scikit-learn's `validate_data`, which also refuses a mask and always names X."""
-    from sklearn.utils.validation import validate_data
-
+    """scikit-learn's `validate_data`, which also refuses a mask, names X, and knows what `arbora.read` returns."""
     refuse_mask(X, "X")
     try:
-        return validate_data(estimator, without_gradient(X), **options)
+        if is_dataset(X):
+            return _validated_dataset(estimator, X, **options)
+        return _validate_data(estimator, without_gradient(X), **options)
     except (TypeError, ValueError) as error:
         if "X" in str(error).split():
             raise
         raise type(error)(f"X cannot be used. {error}") from error
+
+
+def _validate_data(estimator: Any, X: Any, **options: Any) -> Any:
+    from sklearn.utils.validation import validate_data
+
+    return validate_data(estimator, X, **options)
+
+
+def _validated_dataset(estimator: Any, data: Any, *, reset: bool = True, **options: Any) -> Any:
+    """The values of a dataset, whose names of features are recorded or compared as those of a frame are."""
+    from sklearn.utils.validation import check_array
+
+    names, known = data.feature_names, getattr(estimator, "feature_names_in_", None)
+    if not reset and names is not None and known is not None:
+        check_same_features(known.tolist(), names)
+        return check_array(np.asarray(data), estimator=estimator, **options)
+    values = _validate_data(estimator, np.asarray(data), reset=reset, **options)
+    if reset and names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    return values
+
+
+def check_same_features(known: list[str], names: list[str]) -> None:
+    """Refuse new rows whose features are not, in order, those of the fit."""
+    if known != names:
+        fit, new = (", ".join(map(repr, some[:6])) + ", ..." * (len(some) > 6) for some in (known, names))
+        raise ValueError(
+            f"The feature names should match those that were passed during fit. Fit saw {fit}; X has {new}."
+        )
 
 
 def refuse_mask(data: Any, argument: str) -> None:

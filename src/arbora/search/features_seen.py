@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from arbora._base.arrays import is_dataset
+from arbora._base.arrays import check_same_features, is_dataset
 
 
 def check_features(estimator: Any, X: Any, rows: Any, column_names: list[str] | None, *, reset: bool) -> None:
@@ -41,15 +41,8 @@ def _check_named(estimator: Any, rows: Any, names: list[str], reset: bool) -> No
         validate_data(estimator, rows, reset=reset, skip_check_array=True)
     if reset:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    elif known is not None and known.tolist() != names:
-        raise ValueError(
-            "The feature names should match those that were passed during fit. "
-            f"Fit saw {_shown(known.tolist())}; X has {_shown(names)}."
-        )
-
-
-def _shown(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
+    elif known is not None:
+        check_same_features(known.tolist(), names)
 
 
 def forget_features(estimator: Any) -> None:
