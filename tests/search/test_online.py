@@ -324,7 +324,7 @@ def test_an_interruption_at_any_moment_leaves_a_whole_model(name):
             "refine": lambda model=model: model.partial_fit(X[50:800]).refine(),
         }[name]
         try:
-            interrupt_after(0.0007 * (1 + k))
+            interrupt_after(0.00015 * (1 + k))
             call()
             # the alarm rings once: here, or in what came before
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
