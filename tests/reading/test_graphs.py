@@ -110,3 +110,41 @@ def test_a_graph_goes_straight_into_cluster_with_its_names(tmp_path):
     data = ab.read(tmp_path / "g.gml")
     tree = ab.cluster(data, random_state=0)
     assert [tree.label(k) for k in range(tree.n_leaves)] == data.names
+
+
+GEPHI = "Source,Target,Type,Id,Label,timeset,Weight\na,b,Undirected,0,,,2.0\nb,c,Undirected,1,,,3.0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [GEPHI, "source,target,strength\na,b,2\nb,c,3\n", "from,to,weight,since\na,b,2,1999\nb,c,3,2004\n"],
+)
+def test_weights_are_found_beside_what_else_programs_write_of_an_edge(tmp_path, text):
+    data = ab.read(written(tmp_path / "g.csv", text))
+    assert data.kind == "graph" and data.names == ["a", "b", "c"]
+    assert data.values.toarray().tolist() == [[0, 2, 0], [2, 0, 3], [0, 3, 0]]
+
+
+def test_columns_of_an_edge_list_that_are_not_used_are_named(tmp_path):
+    path = written(tmp_path / "g.csv", "source,target,weight,since\na,b,2,1999\nb,c,3,2004\n")
+    assert "not used: 'since'" in str(ab.read(path))
+
+
+@pytest.mark.parametrize("name", ["g.csv", "g.edges"])
+def test_lengths_of_edges_are_not_taken_for_similarities(tmp_path, name):
+    with pytest.raises(ValueError, match="'distance' sounds like the opposite"):
+        ab.read(written(tmp_path / name, "source,target,distance\na,b,2\nb,c,3\n"))
+
+
+@pytest.mark.parametrize("name", ["g.csv", "g.edges"])
+def test_an_edge_without_an_end_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match="an edge joins two nodes"):
+        ab.read(written(tmp_path / name, "source,target\na,b\nb,\nc,a\n"))
+
+
+def test_nodes_that_igraph_numbers_go_by_their_names(tmp_path):
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph([("n0", "n1"), ("n1", "n2")])
+    nx.set_node_attributes(graph, {"n0": "owl", "n1": "hen", "n2": "cod"}, "name")
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    assert ab.read(tmp_path / "g.graphml").names == ["owl", "hen", "cod"]

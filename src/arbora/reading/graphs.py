@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from arbora.reading.columns import NUMBER, Column
 from arbora.reading.contents import Contents
 from arbora.reading.dataset import Dataset
 from arbora.reading.options import ReadOptions, one_character
-from arbora.reading.roles import classes_of
+from arbora.reading.roles import classes_of, listed
 from arbora.reading.text import decoded, leading_comments
 
 _SEPARATOR = re.compile(r"[\s,;]+")
@@ -26,6 +27,11 @@ _SOURCES = frozenset(
 )
 _TARGETS = frozenset({"target", "dst", "to", "to_node", "tonodeid", "target_id", "node2", "node_2", "id_2"})
 _WEIGHTS = ("weight", "weights", "value", "w", "similarity", "count")
+_LENGTHS = frozenset({"distance", "distances", "dist", "length", "cost", "dissimilarity"})
+# What else programs write beside the ends of an edge (Gephi, Cytoscape): never its weight.
+_OF_EDGES = frozenset(
+    {"id", "type", "label", "timeset", "interval", "interaction", "time", "timestamp", "date", "year"}
+)
 # also inf, nan and infinity
 _OF_NUMBERS = b"0123456789+-.eE \t\r\ninfatyINFATY"
 # Nodes that both columns of an edge list must hold for it to be recognized by them.
@@ -49,8 +55,10 @@ def read_edges(contents: Contents, options: ReadOptions) -> Dataset:
             continue
         parts = [part.strip() for part in separator.split(line)]
         if not ends and _is_edge_header(parts):
+            _refuse_length(parts[-1], name)
             continue
         weight = _edge_weight(parts, line, f"{name}, line {line_number}", bool(comments))
+        _check_ends(parts, f"{name}, line {line_number}")
         left, right = (number.setdefault(node, len(number)) for node in parts[:2])
         ends.append((left, right))
         weights.append(weight)
@@ -79,7 +87,10 @@ def edge_columns(header: list[str]) -> tuple[str, str, str | None] | None:
     by_word = {name.casefold().strip(): name for name in header}
     sources = [word for word in by_word if word in _SOURCES]
     targets = [word for word in by_word if word in _TARGETS]
-    if len(sources) != 1 or len(targets) != 1 or len(header) > 5:
+    if len(sources) != 1 or len(targets) != 1:
+        return None
+    others = [word for word in by_word if word not in (sources[0], targets[0])]
+    if len(header) > 5 and not _OF_EDGES.issuperset(set(others) - set(_WEIGHTS)):
         return None
     weight = next((by_word[word] for word in _WEIGHTS if word in by_word), None)
     return by_word[sources[0]], by_word[targets[0]], weight
@@ -149,20 +160,55 @@ def graph_of_columns(
 ) -> Dataset:
     """Graph of a table with columns for source, target and, perhaps, weight."""
     number: dict[str, int] = {}
-    ends = [columns[header[0]].words(), columns[header[1]].words()]
-    pairs = [[number.setdefault(node, len(number)) for node in both] for both in zip(*ends)]
-    weight = None if header[2] is None else columns[header[2]]
-    if weight is not None and weight.kind != "number":
-        raise ValueError(
-            f"{name}: the column {header[2]!r} of weights must hold numbers. It holds {weight.kind}."
-        )
-    weights = np.ones(len(pairs)) if weight is None else weight.values
-    for row, value in enumerate(weights.tolist()):
-        _checked_weight(value, f"{name}, row {row + 1}")
-    note = f"taken as an edge list ({header[0]!r} to {header[1]!r}); kind='vectors' reads it as a table"
+    pairs = []
+    for row, both in enumerate(zip(columns[header[0]].words(), columns[header[1]].words()), start=1):
+        _check_ends(both, f"{name}, row {row}")
+        pairs.append([number.setdefault(node, len(number)) for node in both])
+    source, target, weight = header
+    if weight is None and len(columns) == 3:
+        weight = _only_number([column for column in columns if column not in header], columns)
+    weights = _weights_of_column(columns, weight, len(pairs), name)
+    note = f"taken as an edge list ({source!r} to {target!r}); kind='vectors' reads it as a table"
+    unused = [column for column in columns if column not in (source, target, weight)]
+    notes = (note, f"not used: {listed(unused)}") if unused else (note,)
     return graph_of_pairs(
-        np.array(pairs), weights, len(number), name, format, names=list(number), notes=(note,)
+        np.array(pairs), weights, len(number), name, format, names=list(number), notes=notes
     )
+
+
+def _only_number(others: list[str], columns: dict[str, Column]) -> str | None:
+    """The one other column of an edge list if it may hold weights, whatever it is called."""
+    name = others[0]
+    return name if columns[name].kind == "number" and name.casefold().strip() not in _OF_EDGES else None
+
+
+def _weights_of_column(
+    columns: dict[str, Column], weight: str | None, n_edges: int, name: str
+) -> NDArray[np.float64]:
+    """Weights of edges; 1 where no column holds any."""
+    if weight is None:
+        return np.ones(n_edges)
+    _refuse_length(weight, name)
+    if columns[weight].kind != "number":
+        raise ValueError(
+            f"{name}: the column {weight!r} of weights must hold numbers. It holds {columns[weight].kind}."
+        )
+    for row, value in enumerate(columns[weight].values.tolist(), start=1):
+        _checked_weight(value, f"{name}, row {row}")
+    return columns[weight].values
+
+
+def _refuse_length(weight: str, name: str) -> None:
+    if weight.casefold().strip() in _LENGTHS:
+        raise ValueError(
+            f"{name}: the weight of an edge says how alike its ends are, and {weight!r} sounds like the opposite. "
+            "Turn it round and call it 'weight', or leave it out."
+        )
+
+
+def _check_ends(ends: Sequence[str], where: str) -> None:
+    if not all(ends):
+        raise ValueError(f"{where}: an edge joins two nodes. Got {ends[0]!r} and {ends[1]!r}.")
 
 
 def read_network(contents: Contents, options: ReadOptions, format: str) -> Dataset | Any:
@@ -180,7 +226,7 @@ def read_network(contents: Contents, options: ReadOptions, format: str) -> Datas
     ]
     pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
     weights = np.array([edge[2] for edge in edges], dtype=np.float64)
-    names = [str(graph.nodes[node].get("label", node)) for node in nodes]
+    names = _node_names(graph, nodes)
     notes = ("the edges are directed: both directions are added up",) if graph.is_directed() else ()
     y = None
     if options.label_column is not None:
@@ -199,6 +245,15 @@ def read_network(contents: Contents, options: ReadOptions, format: str) -> Datas
         y=y,
         label_name=options.label_column,
     )
+
+
+def _node_names(graph: Any, nodes: list[Any]) -> list[str]:
+    """Names of nodes: labels, or igraph's and Cytoscape's distinct names behind numbered nodes."""
+    if all("label" not in graph.nodes[node] for node in nodes):
+        names = [str(graph.nodes[node].get("name", "")) for node in nodes]
+        if "" not in names and len(set(names)) == len(names):
+            return names
+    return [str(graph.nodes[node].get("label", node)) for node in nodes]
 
 
 def load_network(contents: Contents, format: str) -> Any:
