@@ -319,3 +319,42 @@ def test_a_full_disk_leaves_old_itol_files(tmp_path, monkeypatch):
         Tree.from_newick("(a,b);").to_itol(tmp_path)
     assert (tmp_path / "tree.nwk").read_bytes() == old
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.txt", "tree.nwk"]
+
+
+XML_KEEPS = [
+    "it's",
+    'say "hi"',
+    "x[1]",
+    "<b>&amp;</b>",
+    "]]>",
+    "ünïcödé",
+    "\U0001f600",
+    "&#x41;",
+    "a//b\\c",
+    "=cmd",
+]
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".graphml"])
+def test_names_come_back_from_xml_as_they_were(tmp_path, suffix):
+    pytest.importorskip("Bio" if suffix == ".xml" else "networkx")
+    tree = Tree([len(XML_KEEPS)] * len(XML_KEEPS) + [-1], len(XML_KEEPS), name=XML_KEEPS)
+    tree.save(tmp_path / f"t{suffix}")
+    assert Tree.load(tmp_path / f"t{suffix}").leaf_names == XML_KEEPS
+
+
+@pytest.mark.parametrize(
+    ("suffix", "name"),
+    [
+        (".xml", "\x1b[31mred"),
+        (".graphml", "\x0b"),
+        (".graphml", "a\rb"),
+        (".xml", " lead"),
+        (".xml", "two\nlines"),
+    ],
+)
+def test_names_that_xml_would_change_are_refused(tmp_path, suffix, name):
+    pytest.importorskip("Bio" if suffix == ".xml" else "networkx")
+    with pytest.raises(ValueError, match="cannot hold the name"):
+        Tree([2, 2, -1], 2, name=["owl", name]).save(tmp_path / f"t{suffix}")
+    assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,7 @@ import numpy as np
 from arbora._base.optional import require
 from arbora.errors import FormatError, TreeError
 from arbora.tree._tree import Tree
+from arbora.tree.formats.xml import check_names
 
 
 def write(tree: Tree) -> Any:
@@ -84,6 +85,7 @@ def read(graph: Any, *, height: str = "height") -> Tree:
 
 def write_graphml(tree: Tree) -> bytes:
     """GraphML of the graph that `write` makes, which `read_graphml` gives back."""
+    check_names([tree], "GraphML")
     file = io.BytesIO()
     _networkx().write_graphml(write(tree), file)
     return file.getvalue()

@@ -13,6 +13,7 @@ from arbora.errors import FormatError
 from arbora.tree._build import leaves_first
 from arbora.tree._tree import Tree
 from arbora.tree.formats import newick
+from arbora.tree.formats.xml import check_names
 
 _TOO_DEEP = "The tree is nested too deeply for Biopython. Use Newick or arbora's own file."
 
@@ -72,6 +73,7 @@ def write(trees: Sequence[Tree]) -> bytes:
     """A phyloXML file of some trees: names, branch lengths where there are heights, supports as confidences."""
     xml = require("Bio.Phylo.PhyloXML", "Writing phyloXML")
     writer = require("Bio.Phylo.PhyloXMLIO", "Writing phyloXML")
+    check_names(trees, "phyloXML", as_tokens=True)
     file = io.BytesIO()
     phylogenies = [xml.Phylogeny(root=_clade(tree, xml), rooted=True) for tree in trees]
     try:
