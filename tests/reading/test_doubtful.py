@@ -116,3 +116,25 @@ def test_days_with_dots_are_dates(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("day;x\n31.12.2020;1,5\n1.2.2021;2\n")
     assert ab.read(path).metadata["day"].astype(str).tolist() == ["2020-12-31", "2021-02-01"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (["1.5", "2.5", "7"], "numbers as text \\('1.5'\\)"),
+        (["1.5", "-", "7", "--"], "numbers but for cells such as '-'"),
+        (["1.5", "n.d.", "7", "n.d.", "3"], "numbers but for cells such as 'n.d.'"),
+    ],
+)
+def test_numbers_as_text_and_signs_for_missing_ones_are_named_in_a_warning_and_name_no_rows(cells, words):
+    with pytest.warns(UserWarning, match=f"'income' holds {words}"):
+        data = ab.read({"income": cells, "x": np.sqrt(np.arange(float(len(cells))))})
+    assert data.feature_names == ["x"] and data.names is None
+
+
+def test_whole_numbers_as_text_may_identify_rows():
+    assert ab.read({"customer": ["1001", "1007", "1004"], "x": [0.5, 1.0, 2.0]}).names == [
+        "1001",
+        "1007",
+        "1004",
+    ]

@@ -135,3 +135,47 @@ def test_a_sheet_is_chosen_by_name_and_empty_rows_are_left_out(tmp_path):
         ab.read(tmp_path / "t.xlsx", use="empty")
     with pytest.raises(ValueError, match=r"has no sheet 'absent'.*It has Sheet, empty"):
         ab.read(tmp_path / "t.xlsx", use="absent")
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("index", ["levels", "slice"])
+def test_rows_are_called_as_in_the_frame_they_were_written_from(kind, index, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [1.5, 2.0, 4.0, 8.5], "y": [0.5, 3.0, 1.0, 2.0]})
+    if index == "levels":
+        frame.index = pandas.MultiIndex.from_tuples([(2001, "a"), (2001, "b"), (2002, "a"), (2002, "b")])
+    frame = frame[1:]
+    path = tmp_path / f"x.{kind}"
+    if kind == "csv":
+        frame.to_csv(path)
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    data = ab.read(frame if kind == "frame" else path)
+    assert data.feature_names == ["x", "y"]
+    assert data.names == [str(row) for row in frame.index]
+
+
+def test_categories_of_arrow_in_a_pandas_frame_are_no_features():
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    codes = pandas.arrays.ArrowExtensionArray(pyarrow.array([3, 4, 3]).dictionary_encode())
+    data = ab.read(pandas.DataFrame({"group": codes, "x": [1.0, 2.0, 3.5]}))
+    assert data.feature_names == ["x"] and data.metadata["group"].tolist() == ["3", "4", "3"]
+
+
+def test_structs_of_polars_are_no_vectors():
+    polars = pytest.importorskip("polars")
+    data = ab.read(polars.DataFrame({"place": [{"lat": 1}, {"lat": 2}, {"lat": 3}], "x": [1.0, 2.0, 3.5]}))
+    assert data.feature_names == ["x"]
+
+
+@pytest.mark.parametrize("values", [[1 + 2j, 2.0, 3.0], np.array([1j, 2, 3])])
+def test_complex_numbers_are_refused(values):
+    with pytest.raises(ValueError, match="Column 'z' holds complex numbers"):
+        ab.read({"z": values, "x": [1.0, 2.0, 3.5]})
+
+
+def test_masked_entries_are_refused():
+    masked = np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, False])
+    with pytest.raises(ValueError, match="Column 'z' has masked entries"):
+        ab.read({"z": masked, "x": [1.0, 2.0, 3.5]})

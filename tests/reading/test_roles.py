@@ -177,3 +177,29 @@ def test_a_column_of_addresses_is_neither_names_nor_texts():
     del columns["title"]
     assert ab.read(columns).names is None
     assert ab.read(columns, name_column="url").names == columns["url"]
+
+
+def test_metadata_whose_names_match_only_partly_is_refused():
+    data = {"name": ["a", "b", "c"], "x": [0.5, 1.0, 2.0]}
+    with pytest.raises(ValueError, match="names some of the points, but not 'c'"):
+        ab.read(data, metadata={"name": ["b", "a", "d"], "town": ["Ulm", "Bonn", "Jena"]})
+
+
+def test_metadata_with_several_rows_for_a_point_is_refused():
+    pandas = pytest.importorskip("pandas")
+    more = pandas.DataFrame({"town": ["Ulm", "Bonn", "Jena", "Bonn"]}, index=["c", "a", "b", "a"])
+    with pytest.raises(ValueError, match="several rows for 'a'"):
+        ab.read({"name": ["a", "b", "c"], "x": [0.5, 1.0, 2.0]}, metadata=more)
+
+
+def test_a_subset_is_chosen_by_numbers_or_by_a_mask():
+    data = ab.read({"name": ["a", "b", "c"], "x": [0.5, 1.0, 2.0]})
+    assert data.subset([2, 0]).names == ["c", "a"]
+    assert (
+        data.subset(np.array([False, True, True])).names
+        == data.subset([False, True, True]).names
+        == ["b", "c"]
+    )
+    for rows in ([True, False], [0.5, 1.0], ["a"]):
+        with pytest.raises(TypeError, match="rows must be row numbers, or a mask of 3 points"):
+            data.subset(rows)

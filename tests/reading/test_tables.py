@@ -149,7 +149,48 @@ def test_arrow_reads_what_is_read_cell_by_cell(rows, delimiter):
         assert np.array_equal(fast[name].values, column.values, equal_nan=column.kind == "number")
 
 
-def test_text_far_below_numbers_makes_a_column_text(tmp_path):
+def test_text_far_below_numbers_makes_a_column_text_with_a_warning_that_shows_it(tmp_path):
     rows = "".join(f"{k}.5,{k}.25,{k}.125\n" for k in range(400)) + "late,1,2\n"
-    data = ab.read(written(tmp_path / "x.csv", "a,b,c\n" + rows))
+    with pytest.warns(UserWarning, match="'a' holds numbers but for cells such as 'late'"):
+        data = ab.read(written(tmp_path / "x.csv", "a,b,c\n" + rows))
     assert data.feature_names == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("#,kind,hp,attack\n1,a,45,49\n2,b,60,62\n3,a,80,82\n3,b,39,52\n", ["#", "hp", "attack"]),
+        ("# made by hand\n# x y\n1.5 2.0\n4.0 5.5\n", ["x", "y"]),
+        ("#chrom\tstart\tscore\nchr1\t10\t0.5\nchr1\t30\t0.7\n", ["start", "score"]),
+        ("# of no columns, two, three\n1.5,2\n4.0,5\n", ["column 1", "column 2"]),
+        ("# rows, columns\nwide,deep\n1.5,2\n4.0,5\n", ["wide", "deep"]),
+    ],
+)
+def test_a_header_in_a_comment_names_the_columns_and_other_comments_do_not(tmp_path, text, names):
+    assert ab.read(written(tmp_path / "x.csv", text), scale="standard").feature_names == names
+
+
+def test_a_header_in_a_comment_can_be_declined(tmp_path):
+    path = written(tmp_path / "x.txt", "# x y\n1.5 2.0\n4.0 5.5\n")
+    assert ab.read(path, header=False).feature_names == ["column 1", "column 2"]
+
+
+@pytest.mark.parametrize("header", ["x,y", "x,y,"])
+def test_a_delimiter_at_the_end_of_every_row_moves_no_column(tmp_path, header):
+    data = ab.read(written(tmp_path / "x.csv", f"{header}\n1.5,2,\n4.0,5,\n7.5,6,\n"))
+    assert data.feature_names == ["x", "y"] and data.names is None
+    assert data.values.tolist() == [[1.5, 2], [4, 5], [7.5, 6]]
+
+
+def test_the_line_that_tells_excel_its_delimiter_is_no_row(tmp_path):
+    data = ab.read(written(tmp_path / "x.csv", "sep=;\nname;x;y\na;1,5;2\nb;2,5;3,5\n"))
+    assert (data.names, data.values.tolist()) == (["a", "b"], [[1.5, 2], [2.5, 3.5]])
+
+
+@pytest.mark.parametrize("n_rows", [3, 300])
+def test_points_separate_thousands_where_commas_are_decimal(tmp_path, n_rows):
+    rows = "".join(f"r{k};{k},5;{k * k},25\n" for k in range(n_rows))
+    path = written(tmp_path / "x.csv", "name;x;y\n" + rows + "last;1.234;2,5\n")
+    with pytest.warns(UserWarning, match="'x' holds numbers"):
+        data = ab.read(path, decimal=",")
+    assert data.feature_names == ["y"]

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._base.arrays import is_cells, package_of
 from arbora._base.types import PathLike
@@ -19,10 +18,11 @@ from arbora.reading.checks import warnings_of
 from arbora.reading.columns import Column
 from arbora.reading.contents import Contents, contents_of, format_of
 from arbora.reading.dataset import Dataset
+from arbora.reading.metadata import with_metadata
 from arbora.reading.options import Columns, Directed, Format, Kind, ReadOptions, Scale
 from arbora.reading.roles import dataset_of
 from arbora.reading.square import square_dataset
-from arbora.reading.tables import read_columns
+from arbora.reading.tables import read_columns, with_row_names
 from arbora.reading.text import decoded, layout_of
 from arbora.tree import Tree
 
@@ -143,7 +143,7 @@ def _finished(data: Dataset, options: ReadOptions) -> Dataset:
             f"{data.source} has no genes (genes=): it must be an h5ad file or AnnData with X or raw."
         )
     if options.metadata is not None:
-        data = _with_metadata(data, options.metadata)
+        data = with_metadata(data, options.metadata)
     data = replace(data, warnings=(*data.warnings, *warnings_of(data, options.scale)))
     return data.with_scale(options.scale)
 
@@ -219,7 +219,7 @@ def _dispatched(kind: str, contents: Contents, options: ReadOptions) -> Dataset 
     if kind in ("json", "jsonl") and trees.is_tree_json(contents):
         return trees.read_tree_text(contents, "json")
     if kind in ("parquet", "arrow", "xlsx", "json", "jsonl"):
-        return _of_table(_TABLES[kind](contents, options), name, kind, options)
+        return _of_table(frames.READERS[kind](contents, options), name, kind, options)
     if kind in ("nexus", "phyloxml"):
         return trees.read_tree_text(contents, kind)
     if kind == "linkage":
@@ -238,15 +238,6 @@ def _dispatched(kind: str, contents: Contents, options: ReadOptions) -> Dataset 
     return readers[kind](contents, options)
 
 
-_TABLES = {
-    "parquet": frames.read_parquet,
-    "arrow": frames.read_arrow,
-    "xlsx": frames.read_excel,
-    "json": frames.read_json,
-    "jsonl": frames.read_json_lines,
-}
-
-
 def _read_text(contents: Contents, options: ReadOptions) -> Dataset:
     """A text table, which may be an edge list or a square matrix."""
     name, text = contents.name, decoded(contents.raw, contents.name)
@@ -260,8 +251,9 @@ def _read_text(contents: Contents, options: ReadOptions) -> Dataset:
         raise ValueError(f"{name} has a header but no rows.")
     given = (options.label_column, options.name_column, options.text_column)
     as_text = frozenset(one for one in given if one is not None)
-    columns = read_columns(text, layout, name, as_text=as_text, as_numbers=options.features or ())
-    row_names = columns.pop(next(iter(columns))).words() if layout.has_row_names else None
+    columns, row_names = with_row_names(
+        read_columns(text, layout, name, as_text=as_text, as_numbers=options.features or ()), layout
+    )
     if layout.n_columns == 1 and options.delimiter is None and columns[next(iter(columns))].kind == "text":
         raise FormatError(f"{name} has one column of text. If it should have more, set delimiter=.")
     return _of_table((columns, row_names), name, "tsv" if layout.delimiter == "\t" else "csv", options)
@@ -336,50 +328,3 @@ def _of_memory(source: Any, options: ReadOptions) -> Dataset:
         return _of_table((frames.columns_of(source), None), "mapping", "columns", options)
     package = package_of(source)
     return _of_table(frames.read_frame(source), f"{package} frame", package, options)
-
-
-def _with_metadata(data: Dataset, more: Any) -> Dataset:
-    """The data with the columns of another table, matched by name where both have names."""
-    columns, names = _metadata_columns(more)
-    n = len(next(iter(columns.values())).values) if columns else 0
-    order: NDArray[np.int64] | None = None
-    if names is not None and data.names is not None and set(data.names) <= set(names):
-        place = {name: k for k, name in enumerate(names)}
-        order = np.array([place[name] for name in data.names])
-    elif n != data.n_points:
-        raise ValueError(
-            f"metadata= has {n:,} rows and the data {data.n_points:,} points, and their names do not match either."
-        )
-    added = {
-        name: column.values if order is None else column.values[order]
-        for name, column in columns.items()
-        if column.kind in ("number", "text", "date")
-    }
-    words = ", ".join(filter(None, [data.roles.get("metadata"), f"{len(added)} columns of metadata="]))
-    return replace(data, metadata={**data.metadata, **added}, roles={**data.roles, "metadata": words})
-
-
-def _metadata_columns(more: Any) -> tuple[dict[str, Column], list[str] | None]:
-    if isinstance(more, (str, os.PathLike)):
-        contents = contents_of(os.fspath(more))
-        kind = format_of(contents)
-        if kind in ("csv", "tsv"):
-            text = decoded(contents.raw, contents.name)
-            layout = layout_of(text, contents.name, ReadOptions())
-            columns = read_columns(text, layout, contents.name)
-            names = columns.pop(next(iter(columns))).words() if layout.has_row_names else None
-        elif kind in _TABLES:
-            table = _TABLES[kind](contents, ReadOptions())
-            if isinstance(table, Mapping):
-                raise FormatError(f"metadata= must be a table. {contents.name} is a graph.")
-            columns, names = table
-        else:
-            raise FormatError(f"metadata= must be a table. {contents.name} is a {kind} file.")
-    else:
-        columns, names = (
-            frames.read_frame(more) if not isinstance(more, Mapping) else (frames.columns_of(more), None)
-        )
-    if names is None:
-        distinct = [c for c in columns.values() if c.kind in ("text", "number") and c.is_distinct]
-        names = distinct[0].words() if distinct else None
-    return columns, names

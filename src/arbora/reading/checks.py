@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arbora.reading.columns import Column, is_written_number, odd_cell
+from arbora.reading.columns import NUMBER, Column, is_written_number, odd_cell
 from arbora.reading.dataset import Dataset
 from arbora.reading.roles import listed
 
@@ -40,13 +40,18 @@ def _written_numbers(data: Dataset) -> list[str]:
         for name, values in data.metadata.items()
         if values.dtype.kind == "O"
     }
-    written = {name: cell for name, cell in odd.items() if cell is not None and is_written_number(cell)}
-    mixed = {name: cell for name, cell in odd.items() if cell is not None and name not in written}
+    cells_of: dict[str, dict[str, str]] = {"text": {}, "written": {}, "mixed": {}}
+    for name, cell in odd.items():
+        if cell is not None:
+            kind = "text" if NUMBER.fullmatch(cell) else "written" if is_written_number(cell) else "mixed"
+            cells_of[kind][name] = cell
     found = []
-    for cells, what, advice in (
-        (written, "numbers with separators or units ({!r})", "Write them plainly"),
-        (mixed, "numbers but for cells such as {!r}", "Replace such cells"),
+    for kind, what, advice in (
+        ("text", "numbers as text ({!r})", "Convert them"),
+        ("written", "numbers with separators or units ({!r})", "Write them plainly"),
+        ("mixed", "numbers but for cells such as {!r}", "Replace such cells"),
     ):
+        cells = cells_of[kind]
         if cells:
             word, verb = ("column", "holds") if len(cells) == 1 else ("columns", "hold")
             found.append(

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Real
+from numbers import Complex, Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._base.arrays import package_of
+from arbora._base.arrays import package_of, refuse_mask
 
 # The words that pandas takes for a missing value.
 MISSING_WORDS = frozenset(
@@ -33,9 +33,10 @@ _WRITTEN_NUMBER = re.compile(
     r"|\u2212\d+(?:[.,]\d+)?|[-+]?\d+,\d+"
     r"|\(\d+(?:[.,]\d+)?\)"
 )
-# Share of words among the numbers of a column that was meant to hold numbers.
-_FEW_WORDS = 0.1
+# Share of words among the numbers of a column that was meant to hold numbers, and of one word that returns.
+_FEW_WORDS, _ONE_WORD = 0.1, 0.5
 _SAMPLED = 200
+_WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
 _VECTOR = re.compile(r"\[[-+\s\d.,eEnaifNAIF]*\]")
 _DATE = re.compile(
     r"\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -83,6 +84,18 @@ class Column:
         return [as_word(value) for value in self.values.tolist()]
 
 
+def names_of(levels: Sequence[Column]) -> list[str] | None:
+    """Names of rows by the columns that hold them: one word, or of several what pandas calls a row of a MultiIndex."""
+    present = [level for level in levels if level.kind != "empty"]
+    if len(present) < 2:
+        return present[0].words() if present else None
+    parts = [
+        [int(value) for value in level.values.tolist()] if level.is_whole else level.words()
+        for level in present
+    ]
+    return [str(row) for row in zip(*parts)]
+
+
 def as_word(value: Any) -> str:
     """A value as people write it."""
     if is_missing(value):
@@ -102,22 +115,43 @@ def is_missing(value: Any) -> bool:
 def odd_cell(column: Column) -> str | None:
     """A cell that keeps a column of text from being one of numbers; None where not nearly all cells are numbers.
 
-    Cells in which a reader sees a number count as such. One that is not plain is returned, best one without a number.
+    Cells in which a reader sees a number count as such. One that is not plain is returned, best one without a number;
+    where all are plain, one with decimals: whole numbers as text may be meant to identify.
 
     Examples
     --------
     >>> from arbora.reading.columns import column_of, odd_cell
     >>> odd_cell(column_of(["950", "1,200", "12,000"], "rent")), odd_cell(column_of(["flat", "house"], "kind"))
     ('1,200', None)
+    >>> odd_cell(column_of(["9.5", "12"], "rent")), odd_cell(column_of(["9.5", "-", "12", "-"], "rent"))
+    ('9.5', '-')
     """
     if column.kind != "text":
         return None
-    cells = [str(value).strip() for value in column.values[:_SAMPLED].tolist() if value is not None]
-    odd = [cell for cell in cells if not NUMBER.fullmatch(cell)]
-    words = [cell for cell in odd if not is_written_number(cell)]
-    if not odd or len(words) > _FEW_WORDS * len(cells) or (words and 2 * len(set(cells)) < len(cells)):
+    cells = [str(value).strip() for value in column.values.tolist() if value is not None]
+    # a few rows tell most columns of text
+    if not (_are_nearly_numbers(cells[:_SAMPLED]) and _are_nearly_numbers(cells)):
         return None
-    return (words or odd)[0]
+    odd = [cell for cell in cells if not NUMBER.fullmatch(cell)]
+    words = _words_among(cells)
+    return next(iter(words or odd), None) or next((one for one in cells if not _WHOLE.fullmatch(one)), None)
+
+
+def _words_among(cells: list[str]) -> list[str]:
+    """Cells in which no reader sees a number."""
+    return [cell for cell in cells if not NUMBER.fullmatch(cell) and not is_written_number(cell)]
+
+
+def _are_nearly_numbers(cells: list[str]) -> bool:
+    """Whether there are few words among the cells, or only words that say there is no number.
+
+    Those are signs alone (``-``) and one word that returns (``n.d.``).
+    """
+    words = _words_among(cells)
+    only_signs = not any(character.isalnum() for word in words for character in word)
+    is_placeholder = only_signs or (len(words) > 1 and len(set(words)) == 1)
+    are_classes = bool(words) and 2 * len(set(cells)) < len(cells)
+    return not are_classes and len(words) <= (_ONE_WORD if is_placeholder else _FEW_WORDS) * len(cells)
 
 
 def is_written_number(cell: str) -> bool:
@@ -167,10 +201,12 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     if package == "pandas":
         return _of_pandas(values)
     if package == "polars":
-        if values.dtype.is_integer() and values.null_count():
+        is_struct = type(values.dtype).__name__ == "Struct"
+        if is_struct or (values.dtype.is_integer() and values.null_count()):
             return _objects(values.to_list())
         return np.asarray(values.to_numpy())
     if isinstance(values, np.ndarray):
+        refuse_mask(values, f"Column {name!r}")
         return values
     if isinstance(values, (list, tuple)):
         return _objects(values)
@@ -205,6 +241,8 @@ def _of_arrow(values: Any) -> NDArray[Any]:
 
 def _of_pandas(series: Any) -> NDArray[Any]:
     dtype = series.dtype
+    if type(dtype).__name__ == "ArrowDtype":
+        return _of_arrow(series.array.__arrow_array__())
     if type(dtype).__name__ == "CategoricalDtype" and dtype.categories.dtype.kind in "biuf":
         return _words_of_categories(series.tolist())
     if type(dtype).__name__ == "DatetimeTZDtype":
@@ -242,6 +280,10 @@ def _of_objects(values: list[Any], name: str) -> Column:
         return Column("text", _objects(None if value is None else str(value) for value in cells))
     if all(isinstance(value, (Real, Decimal, np.bool_)) for value in present):
         return Column("number", np.array([np.nan if value is None else float(value) for value in cells]))
+    if any(isinstance(value, Complex) and not isinstance(value, Real) for value in present):
+        raise ValueError(
+            f"Column {name!r} holds complex numbers. Pass real and imaginary parts as two columns."
+        )
     if all(isinstance(value, (list, tuple, np.ndarray)) for value in present):
         return _vectors(cells, name)
     if all(isinstance(value, (datetime.date, np.datetime64)) for value in present):

@@ -129,9 +129,9 @@ class Dataset:
         values = scaling.apply(np.asarray(self.values, dtype=np.float64))
         return replace(self, values=values, roles={**self.roles, "scale": scaling.kind})
 
-    def subset(self, rows: Sequence[int] | NDArray[np.int64]) -> Dataset:
-        """The same for some of the points, in this order."""
-        index = np.asarray(rows, dtype=np.int64)
+    def subset(self, rows: Sequence[int] | NDArray[Any]) -> Dataset:
+        """The same for some of the points, in this order; a mask of all points chooses those it holds true for."""
+        index = _row_numbers(rows, self.n_points)
         square = self.kind != "vectors"
         return replace(
             self,
@@ -192,6 +192,17 @@ class Dataset:
         raise ValueError(
             f"{self.source} has {int(bad.sum()):,} missing or infinite values.{where} Fill or remove them."
         )
+
+
+def _row_numbers(rows: Any, n_points: int) -> NDArray[np.int64]:
+    index = np.asarray(rows)
+    if index.dtype == np.bool_ and index.shape == (n_points,):
+        return np.flatnonzero(index)
+    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
+        raise TypeError(
+            f"rows must be row numbers, or a mask of {n_points:,} points. Got {index.dtype} of shape {index.shape}."
+        )
+    return index.astype(np.int64)
 
 
 def n_edges(adjacency: Any) -> int:

@@ -11,7 +11,7 @@ from arbora._base.arrays import distinct_names, frame_columns, row_names
 from arbora._base.optional import require
 from arbora.errors import FormatError
 from arbora.reading.arrays import first_line
-from arbora.reading.columns import Column, column_of
+from arbora.reading.columns import Column, column_of, names_of
 from arbora.reading.contents import Contents
 from arbora.reading.header import is_header
 from arbora.reading.options import ReadOptions
@@ -37,26 +37,27 @@ def _arrow_table(contents: Contents, format: str, read: Any) -> Table:
         table = read(contents.path if contents.path is not None else io.BytesIO(contents.raw))
     except Exception as error:
         raise FormatError(f"{contents.name} is not a whole {format} file: {first_line(error)}") from error
-    index = _pandas_index(table)
-    names = None
-    if index is not None:
-        names = column_of(table[index], index).words()
-        table = table.drop_columns([index])
-    return columns_of(table), names
+    levels, names = _pandas_index(table)
+    return columns_of(table.drop_columns(levels)), names
 
 
-def _pandas_index(table: Any) -> str | None:
-    """The column that pandas stored its index in, if it has one of names."""
+def _pandas_index(table: Any) -> tuple[list[str], list[str] | None]:
+    """The columns that pandas stored its index in, and the names it gives the rows; None where it counts from 0."""
     stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    named = [one for one in stored if isinstance(one, str) and one in table.column_names]
-    return named[0] if len(named) == 1 else None
+    levels = [one for one in stored if isinstance(one, str) and one in table.column_names]
+    counts = next((one for one in stored if isinstance(one, dict)), None)
+    if counts is None:
+        return levels, names_of([column_of(table[one], one) for one in levels])
+    rows = range(counts["start"], counts["stop"], counts["step"])
+    is_plain = (rows.start, rows.step) == (0, 1) or len(rows) != table.num_rows
+    return levels, None if is_plain else [str(row) for row in rows]
 
 
 def columns_of(frame: Any) -> dict[str, Column]:
     """Columns of a frame of pandas, polars or Arrow, or of a mapping of columns."""
     columns = dict(frame) if isinstance(frame, Mapping) else frame_columns(frame)
     if columns is None:
-        raise TypeError(f"data must be a path, a frame or a mapping of columns. Got {type(frame).__name__}.")
+        raise TypeError(f"path must be a path, a frame or a mapping of columns. Got {type(frame).__name__}.")
     made = {str(name): column_of(values, str(name)) for name, values in columns.items()}
     lengths = {len(column.values) for column in made.values()}
     if len(lengths) > 1:
@@ -163,3 +164,12 @@ def read_excel(contents: Contents, options: ReadOptions) -> Table:
     if has_header and names[0] == "" and width > 1:
         return {k: c for k, c in table.items() if k != "column 1"}, table["column 1"].words()
     return table, None
+
+
+READERS = {
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "xlsx": read_excel,
+    "json": read_json,
+    "jsonl": read_json_lines,
+}

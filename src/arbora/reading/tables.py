@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from arbora._base.arrays import distinct_names
 from arbora.errors import FormatError
-from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, is_exact, of_text
+from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, is_exact, names_of, of_text
 from arbora.reading.text import Layout, records
 
 # Below this many characters a table is read cell by cell, which takes less than a second.
@@ -39,7 +39,7 @@ def read_columns(
     wanted = [any(fnmatchcase(column, pattern) for pattern in as_numbers) for column in names]
     numeric = [
         column not in as_text
-        and not (layout.has_row_names and place == 0)
+        and not (place == 0 and layout.n_row_names == 1)
         and _is_numeric(cells, layout.decimal)
         and (is_wanted or not _are_beyond_doubles(cells))
         for place, (column, cells, is_wanted) in enumerate(zip(names, _sampled(layout), wanted))
@@ -58,6 +58,14 @@ def read_columns(
         column: Column("number", part) if isinstance(part, np.ndarray) else of_text(part, column)
         for column, part in zip(names, parts)
     }
+
+
+def with_row_names(columns: dict[str, Column], layout: Layout) -> tuple[dict[str, Column], list[str] | None]:
+    """The columns that do not name the rows, and what the others call them."""
+    listed = list(columns.items())
+    return dict(listed[layout.n_row_names :]), names_of(
+        [column for _, column in listed[: layout.n_row_names]]
+    )
 
 
 def column_names(layout: Layout) -> list[str]:
@@ -97,7 +105,8 @@ def _are_beyond_doubles(cells: tuple[str, ...]) -> bool:
 
 def _number(cell: str, decimal: str) -> float | None:
     if decimal == ",":
-        cell = cell.replace(",", ".", 1)
+        # a point separates thousands then
+        cell = "" if "." in cell else cell.replace(",", ".", 1)
     if NUMBER.fullmatch(cell):
         return float(cell)
     return _TRUTH.get(cell.casefold())

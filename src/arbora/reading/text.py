@@ -22,6 +22,8 @@ SAMPLED_ROWS = 200
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+", re.ASCII)
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?", re.ASCII)
+# The line above a table that tells Excel its delimiter.
+_EXCEL_DELIMITER = re.compile(r"sep=.", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Layout:
     decimal: str
     header: list[str] | None
     n_columns: int
-    has_row_names: bool
+    # columns at the left that name the rows: those without a name of their own, several for pandas' MultiIndex
+    n_row_names: int
     sample: list[list[str]] = field(repr=False)
     comments: list[str] = field(repr=False)
     # where the table begins in the text, after leading comments
@@ -66,31 +69,67 @@ def layout_of(text: str, name: str, options: ReadOptions) -> Layout:
     """Layout of a table, by its first rows."""
     start, comments = leading_comments(text)
     delimiter = _delimiter(text, start, options)
-    sample = [row for _, row in zip(range(SAMPLED_ROWS), records(text, start, delimiter, name))]
+    sample = _sample(text, start, delimiter, name)
     if not sample:
         raise FormatError(f"{name} is empty.")
+    header_start = None if options.header is False else _commented_header(text, start, delimiter, sample[0])
+    if header_start is not None:
+        start, comments = header_start, comments[:-1]
+        sample = _sample(text, start, delimiter, name)
     first, rest = sample[0], sample[1:]
-    short_header = bool(rest) and all(len(row) == len(first) + 1 for row in rest)
-    n_columns = len(rest[0]) if short_header else len(first)
-    has_header = options.header if options.header is not None else short_header
-    if options.header is None and not short_header:
+    is_short = bool(rest) and all(len(row) == len(first) + 1 for row in rest)
+    has_header = options.header if options.header is not None else is_short or header_start is not None
+    if options.header is None and not has_header:
         quoted = _is_quoted_header(text[start : start + 100_000], first)
         has_header = quoted or is_header(first, rest, name)
-    header = ([""] + first if short_header else first) if has_header else None
+    header = (_lengthened(first, rest) if is_short else first) if has_header else None
     body = rest if has_header else sample
-    row_names = bool(header) and header[0].casefold() in ("", "unnamed: 0") and n_columns > 1  # type: ignore[index]
     decimal = options.decimal or _decimal(body, delimiter, name)
-    return Layout(delimiter, decimal, header, n_columns, row_names, body, comments, start)
+    n_columns = len(first) + is_short
+    return Layout(delimiter, decimal, header, n_columns, _n_row_names(header), body, comments, start)
+
+
+def _sample(text: str, start: int, delimiter: str, name: str) -> list[list[str]]:
+    return [row for _, row in zip(range(SAMPLED_ROWS), records(text, start, delimiter, name))]
+
+
+def _commented_header(text: str, start: int, delimiter: str, first: Sequence[str]) -> int | None:
+    """Where a header begins that stands in the last comment: ``# x y`` (NumPy) or ``#,x,y``, where "#" is a name."""
+    above = text[:start].rstrip()
+    line_start = above.rfind("\n") + 1
+    line = above[line_start:]
+    has_numbers = any(NUMBER.fullmatch(cell) or cell.startswith("[") for cell in first)
+    if not has_numbers or len(first) < 2:
+        return None
+    bare = line.lstrip("#% \t" if delimiter != "\t" else "#% ")
+    for candidate in (bare, line):
+        cells = [cell.strip() for cell in _split([candidate], delimiter)[0]]
+        are_names = all(cells) and not any(NUMBER.fullmatch(cell) for cell in cells)
+        if are_names and len(cells) == len(first) == len(set(cells)):
+            return line_start + len(line) - len(candidate)
+    return None
+
+
+def _lengthened(first: list[str], rest: list[list[str]]) -> list[str]:
+    """A header one cell shorter than the rows: they begin with their names (R), or end with a delimiter each."""
+    return [*first, ""] if not any(row[-1] for row in rest) else ["", *first]
+
+
+def _n_row_names(header: Sequence[str] | None) -> int:
+    if not header or header[0].casefold() not in ("", "unnamed: 0"):
+        return 0
+    count = next((place for place, cell in enumerate(header[1:], start=1) if cell), len(header))
+    return min(count, len(header) - 1)
 
 
 def leading_comments(text: str) -> tuple[int, list[str]]:
-    """Where the table begins, and the comment lines (``#``, ``%``) before it."""
+    """Where the table begins, and the comment lines (``#``, ``%``, Excel's ``sep=;``) before it."""
     place, comments = 0, []
     while place < len(text):
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
         line = text[place:end].strip()
-        if line and line[0] not in "#%":
+        if line and line[0] not in "#%" and not _EXCEL_DELIMITER.fullmatch(line):
             break
         if line:
             comments.append(line)
