@@ -127,6 +127,11 @@ def test_numbers_as_names_are_row_numbers_unless_the_data_has_those_names():
     assert matched(tree, dataset(None)).lca(2, 0) != matched(tree, dataset(None)).root
 
 
+def test_rows_called_by_numbers_in_another_order_are_found_by_them():
+    tree = matched(Tree.from_newick("((0,1),2);"), dataset(["2", "0", "1"]))
+    assert tree.leaf_names == ["2", "0", "1"] and tree.lca(1, 2) != tree.root
+
+
 def test_trees_over_other_leaves_are_refused_with_the_files_that_hold_them(tmp_path):
     (tmp_path / "one.nwk").write_text("((a:1,b:1):1,(c:1,d:1):1);")
     (tmp_path / "two.nwk").write_text("((a:1,c:1):1,(e:1,d:1):1);")

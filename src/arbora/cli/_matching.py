@@ -18,10 +18,12 @@ def matched(tree: Tree, data: Dataset) -> Tree:
         raise Unusable(f"{data.source} has {data.n_points:,} points, the tree {n:,} leaves.")
     if data.names is not None and leaves == data.names:
         return tree
+    if tree.name is not None and data.names is not None and set(leaves) == set(data.names):
+        return _by_name(tree, leaves, data)
     if tree.name is None or leaves == numbers:
         # no names: leaf i is row i
         found = tree
-    elif set(leaves) == set(numbers) and (data.names is None or set(data.names) != set(leaves)):
+    elif set(leaves) == set(numbers):
         found = tree.matched_to(numbers)
     elif data.names is None:
         raise Unusable(
