@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import arbora as ab
+from arbora import Tree
 from arbora._base import memory
 from arbora.errors import FormatError, TooLargeError
 
@@ -60,6 +61,7 @@ ENTRIES = {
     "ufit": lambda: ab.baselines.fit("ufit", X, max_epochs=1),
     "keywords of all nodes": lambda: TREE.keywords(WORDS, nodes=range(N, TREE.n_nodes)),
     "block model": lambda: ab.baselines.fit("dcsbm", PAIRS, random_state=0),
+    "text of a chain": lambda: Tree.from_newick("(" * 200 + "a" + ",b)" * 200 + ";").to_text(),
     "reorder": lambda: TREE.reorder("optimal", data=X),
 }  # fmt: skip
 

@@ -154,3 +154,12 @@ def test_estimators_know_the_columns_of_what_read_returns(model):
     assert np.array_equal(fitted.predict(ab.read(frame)), fitted.predict(frame))
     with pytest.raises(ValueError, match="Fit saw 'a', 'b', 'c'; X has 'b', 'a', 'c'"):
         fitted.predict(ab.read(frame[list("bac")]))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [({"x": [1.0, 2.0]}, "Got a mapping; arbora.read"), (None, "Got None"), ("x.csv", "Got a string")],
+)
+def test_what_is_no_array_is_named(data, words):
+    with pytest.raises(TypeError, match=f"data must be an array of numbers. {words}"):
+        as_matrix(data, argument="data")

@@ -55,7 +55,7 @@ def test_a_folder_is_refused_by_name(tmp_path):
 
 
 def test_a_missing_folder_is_an_error_of_the_system(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no such folder to write into: '.*absent'$"):
         write_whole(tmp_path / "absent" / "a", b"")
 
 

@@ -43,11 +43,25 @@ def test_counts_are_those_of_pandas_periods(n, every, seed):
         [datetime.date(*map(int, str(day).split("-"))) for day in DAYS],
         pd.Series(pd.to_datetime(DAYS)),
         pd.Series(pd.to_datetime(DAYS)).dt.tz_localize("UTC"),
+        pd.DatetimeIndex(DAYS),
+        pd.DatetimeIndex(DAYS, tz="UTC"),
         pd.Series(DAYS.astype(str), dtype="string"),
         pl.Series(DAYS.astype("datetime64[us]")),
         pa.array(DAYS),
     ],
-    ids=["days", "ns", "text", "date", "pandas", "zone", "string", "polars", "arrow"],
+    ids=[
+        "days",
+        "ns",
+        "text",
+        "date",
+        "pandas",
+        "zone",
+        "index",
+        "index with zone",
+        "string",
+        "polars",
+        "arrow",
+    ],
 )
 def test_dates_of_every_library_are_counted_alike(dates):
     found = ab.insight.over_time([0, 0, 1, 1], dates, every="month")

@@ -167,7 +167,7 @@ def test_json_of_trees_is_told_from_json_of_tables(raw, is_tree):
     assert is_tree_json(Contents("x", ".json", raw)) is is_tree
 
 
-@pytest.mark.parametrize("form", ["npy", "npz", "csv", "parquet", "arrow"])
+@pytest.mark.parametrize("form", ["npy", "npz", "csv", "pandas", "parquet", "arrow"])
 def test_linkage_matrices_are_read_from_every_kind_of_table(form, tmp_path):
     tree = ab.linkage(np.random.default_rng(0).normal(size=(5, 2)), "average")
     matrix = tree.to_linkage()
@@ -178,6 +178,8 @@ def test_linkage_matrices_are_read_from_every_kind_of_table(form, tmp_path):
         np.savez(path, Z=matrix)
     elif form == "csv":
         np.savetxt(path, matrix, delimiter=",")
+    elif form == "pandas":
+        pytest.importorskip("pandas").DataFrame(matrix).to_csv(path)
     else:
         pyarrow = pytest.importorskip("pyarrow")
         table = pyarrow.table({f"c{k}": matrix[:, k] for k in range(4)})

@@ -137,7 +137,7 @@ def test_a_sheet_is_chosen_by_name_and_empty_rows_are_left_out(tmp_path):
         ab.read(tmp_path / "t.xlsx", use="absent")
 
 
-@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "xlsx"])
 @pytest.mark.parametrize("index", ["levels", "slice"])
 def test_rows_are_called_as_in_the_frame_they_were_written_from(kind, index, tmp_path):
     pandas = pytest.importorskip("pandas")
@@ -151,6 +151,9 @@ def test_rows_are_called_as_in_the_frame_they_were_written_from(kind, index, tmp
     if kind == "parquet":
         pytest.importorskip("pyarrow")
         frame.to_parquet(path)
+    if kind == "xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, merge_cells=False)
     data = ab.read(frame if kind == "frame" else path)
     assert data.feature_names == ["x", "y"]
     assert data.names == [str(row) for row in frame.index]

@@ -1,5 +1,7 @@
 """Graph files: every edge once, every loop once, whoever wrote them."""
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -148,3 +150,37 @@ def test_nodes_that_igraph_numbers_go_by_their_names(tmp_path):
     nx.set_node_attributes(graph, {"n0": "owl", "n1": "hen", "n2": "cod"}, "name")
     nx.write_graphml(graph, tmp_path / "g.graphml")
     assert ab.read(tmp_path / "g.graphml").names == ["owl", "hen", "cod"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "links"),
+    [
+        ([10, 20, 30], [(10, 20), (20, 30)]),
+        (["a", "b", "c"], [("a", "b"), ("b", "c")]),
+        (["a", "b", "c"], [(0, 1), (1, 2)]),
+    ],
+)
+def test_links_of_json_lead_to_ids_or_to_places(tmp_path, nodes, links):
+    graph = {"nodes": [{"id": one} for one in nodes], "links": [{"source": a, "target": b} for a, b in links]}
+    data = ab.read(written(tmp_path / "g.json", json.dumps(graph)))
+    assert data.names == list(map(str, nodes))
+    assert data.values.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize(("ids", "links"), [([1, 2, 3], [(1, 2), (2, 0)]), (["a", "b", "b"], [("a", "b")])])
+def test_links_that_lead_nowhere_or_to_two_nodes_are_refused(tmp_path, ids, links):
+    graph = {"nodes": [{"id": one} for one in ids], "links": [{"source": a, "target": b} for a, b in links]}
+    with pytest.raises(ValueError, match="links must have a source"):
+        ab.read(written(tmp_path / "g.json", json.dumps(graph)))
+
+
+def test_classes_come_from_nodes_and_are_refused_where_there_are_none(tmp_path):
+    graph = {
+        "nodes": [{"id": "a", "club": "x"}, {"id": "b"}],
+        "links": [{"source": "a", "target": "b"}],
+        "directed": True,
+    }
+    data = ab.read(written(tmp_path / "g.json", json.dumps(graph)), label_column="club")
+    assert data.y.tolist() == ["x", None] and "added up" in str(data)
+    with pytest.raises(ValueError, match="has no column 'club'"):
+        ab.read(written(tmp_path / "g.edges", "a b\nb c\n"), label_column="club")

@@ -185,6 +185,12 @@ def test_metadata_whose_names_match_only_partly_is_refused():
         ab.read(data, metadata={"name": ["b", "a", "d"], "town": ["Ulm", "Bonn", "Jena"]})
 
 
+def test_metadata_is_matched_by_whichever_column_holds_the_names():
+    data = {"name": ["a", "b", "c"], "x": [0.5, 1.0, 2.0]}
+    more = {"leaf": [0, 1, 2], "kind": ["u", "v", "w"], "called": ["c", "a", "b"], "cluster": [5, 6, 7]}
+    assert ab.read(data, metadata=more).metadata["cluster"].tolist() == [6, 7, 5]
+
+
 def test_metadata_with_several_rows_for_a_point_is_refused():
     pandas = pytest.importorskip("pandas")
     more = pandas.DataFrame({"town": ["Ulm", "Bonn", "Jena", "Bonn"]}, index=["c", "a", "b", "a"])

@@ -194,3 +194,30 @@ def test_points_separate_thousands_where_commas_are_decimal(tmp_path, n_rows):
     with pytest.warns(UserWarning, match="'x' holds numbers"):
         data = ab.read(path, decimal=",")
     assert data.feature_names == ["y"]
+
+
+def test_one_name_above_numbers_with_commas_is_asked_about(tmp_path):
+    path = written(tmp_path / "x.csv", "x\n1,5\n2,25\n3,7\n")
+    with pytest.raises(ValueError, match=r"decimal=',' if that is one number"):
+        ab.read(path)
+    assert ab.read(path, decimal=",").values.tolist() == [[1.5], [2.25], [3.7]]
+    assert ab.read(path, delimiter=",").names == ["1", "2", "3"]
+
+
+COUNTRIES = "iso,x,y\nMZ,1.5,2\nNA,2.5,1\nZM,4.5,7\n"
+
+
+@pytest.mark.parametrize("arrow_from", [0, 2**20])
+def test_na_is_a_name_among_names(tmp_path, arrow_from, monkeypatch):
+    monkeypatch.setattr(tables_module, "ARROW_FROM", arrow_from)
+    path = written(tmp_path / "x.csv", COUNTRIES)
+    assert ab.read(path, name_column="iso").names == ["MZ", "NA", "ZM"]
+    data = ab.read(path)
+    assert data.names is None and "name_column='iso' uses it" in str(data)
+    rows = written(tmp_path / "rows.csv", COUNTRIES.replace("iso", '""'))
+    assert ab.read(rows).names == ["MZ", "NA", "ZM"]
+
+
+def test_na_is_a_node_among_nodes(tmp_path):
+    for name in ("g.csv", "g.edges"):
+        assert ab.read(written(tmp_path / name, "source,target\nMZ,NA\nNA,ZM\n")).names == ["MZ", "NA", "ZM"]

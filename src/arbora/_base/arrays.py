@@ -6,7 +6,7 @@ Nothing is guessed: a column of text, a masked entry, an imaginary part or a mis
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,6 +212,12 @@ def _plain_array(data: Any, argument: str) -> NDArray[Any]:
         raise TypeError(
             f"{argument} must be an array of numbers. Got a string; arbora.read(path) reads files."
         )
+    if isinstance(data, Mapping):
+        raise TypeError(
+            f"{argument} must be an array of numbers. Got a mapping; arbora.read(mapping) reads one of columns."
+        )
+    if data is None:
+        raise TypeError(f"{argument} must be an array of numbers. Got None.")
     refuse_mask(data, argument)
     try:
         return np.asarray(data)

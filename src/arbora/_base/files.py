@@ -8,6 +8,7 @@ takes more memory than the file is long.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -44,6 +45,8 @@ def written_whole(path: PathLike) -> Iterator[IO[bytes]]:
     target = _resolved(path)
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder. Name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "There is no such folder to write into", str(path.parent))
     _remove_what_a_crash_left(target)
     # its name is known before it is there, so that an interrupt at any moment can remove it
     temporary = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}.part"

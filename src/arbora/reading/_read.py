@@ -15,14 +15,14 @@ from arbora._base.types import PathLike
 from arbora.errors import ArboraError, FormatError
 from arbora.reading import arrays, frames, graphs, phylip, single_cell, trees
 from arbora.reading.checks import warnings_of
-from arbora.reading.columns import Column
+from arbora.reading.columns import Column, without_names
 from arbora.reading.contents import Contents, contents_of, format_of
 from arbora.reading.dataset import Dataset
 from arbora.reading.metadata import with_metadata
 from arbora.reading.options import Columns, Directed, Format, Kind, ReadOptions, Scale
 from arbora.reading.roles import dataset_of
 from arbora.reading.square import square_dataset
-from arbora.reading.tables import read_columns, with_row_names
+from arbora.reading.tables import column_names, read_columns
 from arbora.reading.text import decoded, layout_of
 from arbora.tree import Tree
 
@@ -142,6 +142,10 @@ def _finished(data: Dataset, options: ReadOptions) -> Dataset:
         raise ValueError(
             f"{data.source} has no genes (genes=): it must be an h5ad file or AnnData with X or raw."
         )
+    if options.label_column is not None and data.y is None:
+        raise ValueError(
+            f"{data.source} ({data.format}) has no column {options.label_column!r} (label_column=)."
+        )
     if options.metadata is not None:
         data = with_metadata(data, options.metadata)
     data = replace(data, warnings=(*data.warnings, *warnings_of(data, options.scale)))
@@ -251,9 +255,11 @@ def _read_text(contents: Contents, options: ReadOptions) -> Dataset:
         raise ValueError(f"{name} has a header but no rows.")
     given = (options.label_column, options.name_column, options.text_column)
     as_text = frozenset(one for one in given if one is not None)
-    columns, row_names = with_row_names(
-        read_columns(text, layout, name, as_text=as_text, as_numbers=options.features or ()), layout
+    as_names = {options.name_column, *(graphs.edge_columns(column_names(layout)) or ())[:2]}
+    found = read_columns(
+        text, layout, name, as_text=as_text, as_numbers=options.features or (), as_names=as_names
     )
+    columns, row_names = without_names(found, layout.n_row_names)
     if layout.n_columns == 1 and options.delimiter is None and columns[next(iter(columns))].kind == "text":
         raise FormatError(f"{name} has one column of text. If it should have more, set delimiter=.")
     return _of_table((columns, row_names), name, "tsv" if layout.delimiter == "\t" else "csv", options)
@@ -261,7 +267,7 @@ def _read_text(contents: Contents, options: ReadOptions) -> Dataset:
 
 def _of_table(table: Any, name: str, format: str, options: ReadOptions) -> Dataset:
     if isinstance(table, Mapping):
-        return _of_links(table, name)
+        return _of_links(table, name, options)
     columns, row_names = table
     header = graphs.edge_columns(list(columns)) or (
         graphs.edges_by_nodes(columns) if row_names is None else None
@@ -300,25 +306,33 @@ def _square_of_table(
     return square_dataset(matrix, name, format, options, row_names, same_names=same_names)
 
 
-def _of_links(data: Mapping[str, Any], name: str) -> Dataset:
+def _of_links(data: Mapping[str, Any], name: str, options: ReadOptions) -> Dataset:
     """Graph of networkx's and D3's JSON: nodes, and links between them."""
     nodes = [node if isinstance(node, dict) else {"id": node} for node in data["nodes"]]
     ids = [node.get("id", node.get("name", k)) for k, node in enumerate(nodes)]
-    number = {one: k for k, one in enumerate(ids)}
     links = data.get("links", data.get("edges", []))
     try:
-        ends = [
-            [number[end] if end in number else int(end) for end in (link["source"], link["target"])]
-            for link in links
-        ]
+        ends = _ends_of_links([(link["source"], link["target"]) for link in links], ids)
         weights = np.array([float(link.get("weight", link.get("value", 1.0))) for link in links])
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(
             f"{name}: links must have a source, a target and perhaps a weight: {error!r}"
         ) from error
     return graphs.graph_of_pairs(
-        np.array(ends, dtype=np.int64), weights, len(nodes), name, "json", names=[str(one) for one in ids]
-    )
+        np.array(ends, dtype=np.int64), weights, len(nodes), name, "json", names=[str(one) for one in ids],
+        notes=(graphs.ADDED_UP,) if data.get("directed") else (),
+        y=graphs.classes_of_nodes(nodes, options.label_column, name), label_name=options.label_column,
+    )  # fmt: skip
+
+
+def _ends_of_links(links: list[tuple[Any, Any]], ids: list[Any]) -> list[list[int]]:
+    """Places of the ends among the nodes: ends are ids, or all of them places, as D3 has it as well."""
+    number = {one: k for k, one in enumerate(ids)}
+    if not any(end in number for link in links for end in link):
+        return [[int(end) for end in link] for link in links]
+    if len(number) < len(ids):
+        raise ValueError("ids of nodes repeat")
+    return [[number[end] for end in link] for link in links]
 
 
 def _of_memory(source: Any, options: ReadOptions) -> Dataset:

@@ -96,6 +96,12 @@ def names_of(levels: Sequence[Column]) -> list[str] | None:
     return [str(row) for row in zip(*parts)]
 
 
+def without_names(columns: dict[str, Column], n_names: int) -> tuple[dict[str, Column], list[str] | None]:
+    """The columns without the first `n_names`, and what these call the rows."""
+    listed = list(columns.items())
+    return dict(listed[n_names:]), names_of([column for _, column in listed[:n_names]])
+
+
 def as_word(value: Any) -> str:
     """A value as people write it."""
     if is_missing(value):
@@ -246,7 +252,8 @@ def _of_pandas(series: Any) -> NDArray[Any]:
     if type(dtype).__name__ == "CategoricalDtype" and dtype.categories.dtype.kind in "biuf":
         return _words_of_categories(series.tolist())
     if type(dtype).__name__ == "DatetimeTZDtype":
-        return np.asarray(series.dt.tz_convert(None).to_numpy())
+        # in UTC, of a Series as of an Index
+        return np.asarray(series.to_numpy(dtype=f"datetime64[{dtype.unit}]"))
     if hasattr(dtype, "na_value") and getattr(dtype, "kind", "O") in "iu":
         missing = series.isna().to_numpy()
         whole = series.to_numpy(dtype=f"{dtype.kind}8", na_value=0)

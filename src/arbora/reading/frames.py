@@ -11,9 +11,9 @@ from arbora._base.arrays import distinct_names, frame_columns, row_names
 from arbora._base.optional import require
 from arbora.errors import FormatError
 from arbora.reading.arrays import first_line
-from arbora.reading.columns import Column, column_of, names_of
+from arbora.reading.columns import Column, column_of, names_of, without_names
 from arbora.reading.contents import Contents
-from arbora.reading.header import is_header
+from arbora.reading.header import is_header, n_row_names
 from arbora.reading.options import ReadOptions
 from arbora.reading.text import decoded
 
@@ -160,10 +160,7 @@ def read_excel(contents: Contents, options: ReadOptions) -> Table:
     body = rows[1:] if has_header else rows
     distinct = distinct_names(name or f"column {k + 1}" for k, name in enumerate(names))
     columns = {name: [row[k] for row in body] for k, name in enumerate(distinct)}
-    table = columns_of(columns)
-    if has_header and names[0] == "" and width > 1:
-        return {k: c for k, c in table.items() if k != "column 1"}, table["column 1"].words()
-    return table, None
+    return without_names(columns_of(columns), n_row_names(names) if has_header else 0)
 
 
 READERS = {

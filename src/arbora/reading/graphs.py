@@ -36,6 +36,7 @@ _OF_EDGES = frozenset(
 _OF_NUMBERS = b"0123456789+-.eE \t\r\ninfatyINFATY"
 # Nodes that both columns of an edge list must hold for it to be recognized by them.
 _FEWEST_SHARED = 3
+ADDED_UP = "the edges are directed: both directions are added up"
 _MENTIONS_EDGES = re.compile(
     r"\b(edges|nodes|vertices|fromnodeid|arcs)\b|^%\s*(sym|asym|bip)\b", re.IGNORECASE
 )
@@ -227,13 +228,8 @@ def read_network(contents: Contents, options: ReadOptions, format: str) -> Datas
     pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
     weights = np.array([edge[2] for edge in edges], dtype=np.float64)
     names = _node_names(graph, nodes)
-    notes = ("the edges are directed: both directions are added up",) if graph.is_directed() else ()
-    y = None
-    if options.label_column is not None:
-        values = [graph.nodes[node].get(options.label_column) for node in nodes]
-        if all(value is None for value in values):
-            raise ValueError(f"{name}: no node has an attribute {options.label_column!r} (label_column=).")
-        y = classes_of(np.array(values, dtype=object))
+    notes = (ADDED_UP,) if graph.is_directed() else ()
+    y = classes_of_nodes([graph.nodes[node] for node in nodes], options.label_column, name)
     return graph_of_pairs(
         pairs,
         weights,
@@ -245,6 +241,16 @@ def read_network(contents: Contents, options: ReadOptions, format: str) -> Datas
         y=y,
         label_name=options.label_column,
     )
+
+
+def classes_of_nodes(nodes: list[Any], attribute: str | None, name: str) -> NDArray[Any] | None:
+    """The attribute of each node that holds its class; None if no attribute is named."""
+    if attribute is None:
+        return None
+    values = [node.get(attribute) for node in nodes]
+    if all(value is None for value in values):
+        raise ValueError(f"{name}: no node has an attribute {attribute!r} (label_column=).")
+    return classes_of(np.array(values, dtype=object))
 
 
 def _node_names(graph: Any, nodes: list[Any]) -> list[str]:

@@ -43,6 +43,14 @@ def is_header(first: Sequence[str], rest: Sequence[Sequence[str]], name: str) ->
     )
 
 
+def n_row_names(header: Sequence[str] | None) -> int:
+    """Number of columns at the left without a name of their own: they name the rows, as R and pandas write them."""
+    if not header or header[0].casefold() not in ("", "unnamed: 0"):
+        return 0
+    count = next((place for place, cell in enumerate(header[1:], start=1) if cell), len(header))
+    return min(count, len(header) - 1)
+
+
 def _is_text_header(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     if not rest:
         return any(cell for cell in first)

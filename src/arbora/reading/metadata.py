@@ -13,30 +13,31 @@ from numpy.typing import NDArray
 
 from arbora.errors import FormatError
 from arbora.reading import frames
-from arbora.reading.columns import NUMBER, Column
+from arbora.reading.columns import NUMBER, Column, without_names
 from arbora.reading.contents import contents_of, format_of
 from arbora.reading.dataset import Dataset
 from arbora.reading.options import ReadOptions
-from arbora.reading.roles import listed
-from arbora.reading.tables import read_columns, with_row_names
+from arbora.reading.roles import is_identifier, listed
+from arbora.reading.tables import read_columns
 from arbora.reading.text import decoded, layout_of
 
 
 def with_metadata(data: Dataset, more: Any) -> Dataset:
     """The data with the columns of another table, matched by name where both have names."""
-    columns, names = _metadata_columns(more)
+    columns, row_names = _table_of(more)
     n = len(next(iter(columns.values())).values) if columns else 0
     order: NDArray[np.int64] | None = None
-    if names == data.names:
-        names = None
-    if names is not None and data.names is not None and set(data.names) <= set(names):
-        order = _places_of(data.names, names)
-    elif n != data.n_points:
+    if data.names is not None:
+        named = _named_rows(columns, row_names)
+        found = next((names for names in named if set(data.names) <= set(names)), None)
+        if found is None:
+            _refuse_partial_match(data.names, named)
+        elif found != data.names:
+            order = _places_of(data.names, found)
+    if order is None and n != data.n_points:
         raise ValueError(
             f"metadata= has {n:,} rows and the data {data.n_points:,} points, and their names do not match either."
         )
-    elif names is not None and data.names is not None:
-        _refuse_partial_match(data.names, names)
     added = {
         name: column.values if order is None else column.values[order]
         for name, column in columns.items()
@@ -44,6 +45,17 @@ def with_metadata(data: Dataset, more: Any) -> Dataset:
     }
     words = ", ".join(filter(None, [data.roles.get("metadata"), f"{len(added)} columns of metadata="]))
     return replace(data, metadata={**data.metadata, **added}, roles={**data.roles, "metadata": words})
+
+
+def _named_rows(columns: dict[str, Column], row_names: list[str] | None) -> list[list[str]]:
+    """What may name the rows: their names, columns of text, and whole numbers that come first or identify."""
+    first = next(iter(columns), None)
+    named = [] if row_names is None else [row_names]
+    for name, column in columns.items():
+        is_number = column.is_whole and (name == first or is_identifier(name))
+        if column.kind == "text" or is_number:
+            named.append(column.words())
+    return named
 
 
 def _places_of(wanted: list[str], names: list[str]) -> NDArray[np.int64]:
@@ -60,26 +72,28 @@ def _places_of(wanted: list[str], names: list[str]) -> NDArray[np.int64]:
     return np.array([place[name] for name in wanted], dtype=np.int64)
 
 
-def _refuse_partial_match(wanted: list[str], names: list[str]) -> None:
+def _refuse_partial_match(wanted: list[str], named: list[list[str]]) -> None:
     """Raise where some points are found by name and others are not: in their order they may be others."""
-    known = set(names)
-    # numbers recur by chance, and rows are counted from 0 here and from 1 there
-    if any(name and name in known and NUMBER.fullmatch(name) is None for name in wanted):
-        missing = [name for name in wanted if name not in known]
-        raise ValueError(
-            f"metadata= names some of the points, but not {listed(missing)}. Add their rows, or pass "
-            "metadata without names, in the order of the points."
-        )
+    for names in named:
+        known = set(names)
+        # numbers recur by chance, as rows are counted from 0 here and from 1 there; so do names of classes
+        has_words = any(name and name in known and NUMBER.fullmatch(name) is None for name in wanted)
+        if has_words and len(known) == len(names):
+            missing = [name for name in wanted if name not in known]
+            raise ValueError(
+                f"metadata= names some of the points, but not {listed(missing)}. Add their rows, or pass "
+                "metadata without names, in the order of the points."
+            )
 
 
-def _metadata_columns(more: Any) -> tuple[dict[str, Column], list[str] | None]:
+def _table_of(more: Any) -> tuple[dict[str, Column], list[str] | None]:
     if isinstance(more, (str, os.PathLike)):
         contents = contents_of(os.fspath(more))
         kind = format_of(contents)
         if kind in ("csv", "tsv"):
             text = decoded(contents.raw, contents.name)
             layout = layout_of(text, contents.name, ReadOptions())
-            columns, names = with_row_names(read_columns(text, layout, contents.name), layout)
+            columns, names = without_names(read_columns(text, layout, contents.name), layout.n_row_names)
         elif kind in frames.READERS:
             table = frames.READERS[kind](contents, ReadOptions())
             if isinstance(table, Mapping):
@@ -91,7 +105,4 @@ def _metadata_columns(more: Any) -> tuple[dict[str, Column], list[str] | None]:
         columns, names = (
             frames.read_frame(more) if not isinstance(more, Mapping) else (frames.columns_of(more), None)
         )
-    if names is None:
-        distinct = [c for c in columns.values() if c.kind in ("text", "number") and c.is_distinct]
-        names = distinct[0].words() if distinct else None
     return columns, names

@@ -186,6 +186,21 @@ def _find_names(roles: _Roles, options: ReadOptions, row_names: list[str] | None
             why = " (it counts the rows)" if column.counts_rows() else ""
             roles.words["names"] = repr(name) + why
             return
+    _note_names_with_gaps(roles)
+
+
+def _note_names_with_gaps(roles: _Roles) -> None:
+    """Say which column would name the rows if all of them had a name: one "NA" may be the country's code."""
+    for name in roles.free("text"):
+        present = [value for value in roles.columns[name].values.tolist() if value is not None]
+        n_missing = len(roles.columns[name].values) - len(present)
+        is_name = name.casefold() in _NAME_WORDS or is_identifier(name)
+        if n_missing and len(set(present)) == len(present) and (is_name or name == next(iter(roles.columns))):
+            roles.notes.append(
+                f"{name!r} does not name the rows, since {n_missing:,} of them have no value in it; "
+                f"name_column={name!r} uses it nevertheless"
+            )
+            return
 
 
 def _name_candidates(roles: _Roles) -> list[str]:
@@ -195,16 +210,17 @@ def _name_candidates(roles: _Roles) -> list[str]:
         for name in roles.free("text")
         if not _is_long(roles.columns[name], name) and not _are_links(roles.columns[name])
     ]
-    by_word = [name for name in texts if name.casefold() in _NAME_WORDS or _is_identifier(name)]
+    by_word = [name for name in texts if name.casefold() in _NAME_WORDS or is_identifier(name)]
     numbers = [name for name in roles.free("number") if roles.columns[name].is_whole]
-    identifiers = [name for name in numbers if _is_identifier(name)]
+    identifiers = [name for name in numbers if is_identifier(name)]
     first = next(iter(roles.columns), None)
     counting = [name for name in numbers if name == first and _counts_rows(roles.columns[name])]
     no_numbers = [name for name in texts if odd_cell(roles.columns[name]) is None]
     return [*by_word, *no_numbers[:1], *identifiers, *counting]
 
 
-def _is_identifier(name: str) -> bool:
+def is_identifier(name: str) -> bool:
+    """Whether a column is called as those that identify rows are: id, customer_id, userId, barcode."""
     return bool(_IDENTIFIER.fullmatch(name) or _CAMEL_IDENTIFIER.fullmatch(name))
 
 
@@ -252,7 +268,7 @@ def _find_features(roles: _Roles, options: ReadOptions) -> None:
     aside: list[str] = []
     for name in roles.free("number"):
         column = roles.columns[name]
-        is_id = _is_identifier(name) and column.is_whole
+        is_id = is_identifier(name) and column.is_whole
         (aside if is_id or _counts_rows(column) else found).append(name)
     if not found:
         raise ValueError(_no_features(roles, aside))

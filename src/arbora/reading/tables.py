@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Container
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from arbora._base.arrays import distinct_names
 from arbora.errors import FormatError
-from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, is_exact, names_of, of_text
+from arbora.reading.columns import MISSING_WORDS, NUMBER, Column, is_exact, of_text
 from arbora.reading.text import Layout, records
 
 # Below this many characters a table is read cell by cell, which takes less than a second.
@@ -30,10 +31,12 @@ def read_columns(
     *,
     as_text: frozenset[str] = frozenset(),
     as_numbers: tuple[str, ...] = (),
+    as_names: Container[str | None] = (),
 ) -> dict[str, Column]:
     """Columns of a table by name; those in `as_text` are not read as numbers, nor are codes such as 01234.
 
-    Nor are whole numbers beyond 2^53. Either that matches a pattern in `as_numbers` is numbers all the same.
+    Nor are whole numbers beyond 2^53. Either that matches a pattern in `as_numbers` is numbers all the same. Where
+    columns hold names, those in `as_names` and those of the rows, "NA" and "null" are names.
     """
     names = column_names(layout)
     wanted = [any(fnmatchcase(column, pattern) for pattern in as_numbers) for column in names]
@@ -54,18 +57,15 @@ def read_columns(
     parts = _by_arrow(text, layout, numeric) if len(text) >= ARROW_FROM else None
     if parts is None:
         parts = _by_cell(text, layout, numeric, name)
-    return {
-        column: Column("number", part) if isinstance(part, np.ndarray) else of_text(part, column)
-        for column, part in zip(names, parts)
-    }
-
-
-def with_row_names(columns: dict[str, Column], layout: Layout) -> tuple[dict[str, Column], list[str] | None]:
-    """The columns that do not name the rows, and what the others call them."""
-    listed = list(columns.items())
-    return dict(listed[layout.n_row_names :]), names_of(
-        [column for _, column in listed[: layout.n_row_names]]
-    )
+    found = {}
+    for place, (column, part) in enumerate(zip(names, parts)):
+        missing = {""} if column in as_names or place < layout.n_row_names else MISSING_WORDS
+        found[column] = (
+            Column("number", part)
+            if isinstance(part, np.ndarray)
+            else of_text([None if cell in missing else cell for cell in part], column)
+        )
+    return found
 
 
 def column_names(layout: Layout) -> list[str]:
@@ -123,7 +123,7 @@ def _by_cell(text: str, layout: Layout, numeric: list[bool], name: str) -> list[
         for row in rows:
             for place, cell in enumerate(row):
                 if not numeric[place]:
-                    columns[place].append(None if cell in MISSING_WORDS else cell)
+                    columns[place].append(cell)
                 elif place not in failed:
                     value = np.nan if cell in _MISSING_NUMBERS else _number(cell, layout.decimal)
                     if value is None:
@@ -178,8 +178,7 @@ def _by_arrow(text: str, layout: Layout, numeric: list[bool]) -> list[Any] | Non
         if is_number:
             parts.append(_all_missing_as_text(table[name].to_numpy(zero_copy_only=False).astype(np.float64)))
         else:
-            cells = (cell.strip() for cell in table[name].to_pylist())
-            parts.append([None if cell in MISSING_WORDS else cell for cell in cells])
+            parts.append([cell.strip() for cell in table[name].to_pylist()])
     return parts
 
 

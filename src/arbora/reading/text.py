@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from arbora.errors import FormatError
 from arbora.reading.columns import MISSING_WORDS, NUMBER
-from arbora.reading.header import is_header
+from arbora.reading.header import is_header, n_row_names
 from arbora.reading.options import ReadOptions, one_character
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
@@ -78,6 +78,8 @@ def layout_of(text: str, name: str, options: ReadOptions) -> Layout:
         sample = _sample(text, start, delimiter, name)
     first, rest = sample[0], sample[1:]
     is_short = bool(rest) and all(len(row) == len(first) + 1 for row in rest)
+    if is_short and options.delimiter is None:
+        _refuse_one_column_of_commas(rest, delimiter, name)
     has_header = options.header if options.header is not None else is_short or header_start is not None
     if options.header is None and not has_header:
         quoted = _is_quoted_header(text[start : start + 100_000], first)
@@ -86,7 +88,7 @@ def layout_of(text: str, name: str, options: ReadOptions) -> Layout:
     body = rest if has_header else sample
     decimal = options.decimal or _decimal(body, delimiter, name)
     n_columns = len(first) + is_short
-    return Layout(delimiter, decimal, header, n_columns, _n_row_names(header), body, comments, start)
+    return Layout(delimiter, decimal, header, n_columns, n_row_names(header), body, comments, start)
 
 
 def _sample(text: str, start: int, delimiter: str, name: str) -> list[list[str]]:
@@ -110,16 +112,18 @@ def _commented_header(text: str, start: int, delimiter: str, first: Sequence[str
     return None
 
 
+def _refuse_one_column_of_commas(rows: list[list[str]], delimiter: str, name: str) -> None:
+    """One name above `1,5`: a column of decimal commas, or one of numbers beside the names of the rows?"""
+    if delimiter == "," and all(_DECIMAL_COMMA.fullmatch(",".join(row)) for row in rows):
+        raise FormatError(
+            f"{name} has one name above rows such as {','.join(rows[0])}. Use decimal=',' if that is one number, or "
+            "delimiter=',' if it is the name of a row and a number."
+        )
+
+
 def _lengthened(first: list[str], rest: list[list[str]]) -> list[str]:
     """A header one cell shorter than the rows: they begin with their names (R), or end with a delimiter each."""
     return [*first, ""] if not any(row[-1] for row in rest) else ["", *first]
-
-
-def _n_row_names(header: Sequence[str] | None) -> int:
-    if not header or header[0].casefold() not in ("", "unnamed: 0"):
-        return 0
-    count = next((place for place, cell in enumerate(header[1:], start=1) if cell), len(header))
-    return min(count, len(header) - 1)
 
 
 def leading_comments(text: str) -> tuple[int, list[str]]:
@@ -182,8 +186,10 @@ def _delimiter(text: str, start: int, options: ReadOptions) -> str:
     if len(text) > start + 400_000 and len(lines) < 60:
         # the last line may be cut
         lines = lines[:-1] or lines
-    best, best_score = ",", (0.0, 0.0, 0)
+    best, best_score = "," if options.decimal != "," else ";", (0.0, 0.0, 0)
     for candidate in DELIMITERS:
+        if candidate == options.decimal:
+            continue
         rows = _split(lines, candidate)
         widths = {len(row) for row in rows[1:]} or {len(rows[0])}
         if max(widths) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 
 from arbora.errors import FormatError, TreeError
 from arbora.reading.arrays import as_numbers, load_array, load_arrays
+from arbora.reading.columns import without_names
 from arbora.reading.contents import Contents
 from arbora.reading.frames import read_arrow, read_parquet
 from arbora.reading.options import ReadOptions
@@ -85,7 +86,9 @@ def read_linkage(contents: Contents, options: ReadOptions) -> Tree:
         matrix = number_matrix(read_arrow(contents, options)[0], name)
     else:
         text = decoded(contents.raw, name)
-        matrix = number_matrix(read_columns(text, layout_of(text, name, options), name), name)
+        layout = layout_of(text, name, options)
+        columns, _ = without_names(read_columns(text, layout, name), layout.n_row_names)
+        matrix = number_matrix(columns, name)
     try:
         return Tree.from_linkage(np.asarray(matrix, dtype=np.float64))
     except (TreeError, ValueError, TypeError, IndexError) as error:

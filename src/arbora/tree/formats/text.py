@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from arbora._base.memory import refuse_if_too_large
 from arbora._base.params import check_whole
 from arbora.tree._tree import Tree
+
+# Four characters of two bytes, in a line and in the text that joins the lines.
+_BYTES_PER_STEP = 16
 
 
 def write(tree: Tree, *, max_depth: int | None = None, max_children: int | None = 20) -> str:
@@ -33,6 +37,8 @@ def write(tree: Tree, *, max_depth: int | None = None, max_children: int | None 
     """
     deepest = None if max_depth is None else check_whole(max_depth, "max_depth", least=0)
     shown = None if max_children is None else check_whole(max_children, "max_children")
+    n_steps = int(tree.depths.sum() if deepest is None else tree.depths[tree.depths <= deepest].sum())
+    refuse_if_too_large(_BYTES_PER_STEP * n_steps, "Lines as long as the tree is deep", "Set max_depth.")
     lines: list[str] = []
     # (node or the text of a line, how its line begins, how the lines below it begin, depth)
     stack: list[tuple[int | str, str, str, int]] = [(tree.root, "", "", 0)]
