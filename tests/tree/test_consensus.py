@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trees import random_tree
+from trees import chain, random_tree
 
 import arbora as ab
 from arbora import Tree
@@ -44,6 +44,11 @@ def test_the_clades_are_those_in_more_than_the_share_of_trees_with_their_shares_
 def test_the_consensus_of_one_tree_is_that_tree():
     tree = random_tree(20, np.random.default_rng(3))
     assert Tree.consensus([tree]).same_topology(tree)
+
+
+def test_chains_take_no_time_that_grows_with_the_square_of_their_leaves():
+    long = chain(100_000)
+    assert Tree.consensus([long, long.binarize()]) == long.replace(support=np.ones(long.n_nodes))
 
 
 def test_heights_are_means_over_the_trees_that_have_the_clade():

@@ -74,12 +74,16 @@ def clade_keys(tree: Tree, code: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class _Clades(NamedTuple):
-    """Clades of several trees: how many trees have each, the sum of its heights, and where it was first met."""
+    """Clades of several trees: how many trees have each, the sum of its heights, and where it was first met.
+
+    `of_node` says which clade each internal node of each tree is.
+    """
 
     n_trees: Ints
     height: Floats
     tree: Ints
     node: Ints
+    of_node: list[Ints]
 
 
 def _codes(n_leaves: int) -> NDArray[np.uint64]:
@@ -89,37 +93,47 @@ def _codes(n_leaves: int) -> NDArray[np.uint64]:
 
 def _counted(trees: list[Tree]) -> _Clades:
     n, code = trees[0].n_leaves, _codes(trees[0].n_leaves)
+    keys_of = [clade_keys(tree, code)[n:] for tree in trees]
     keys, height, of_tree, of_node = [], [], [], []
     for number, tree in enumerate(trees):
         # a node with one child has the clade of that child: it counts once, at the height of the upper one
-        own, last = np.unique(clade_keys(tree, code)[n:][::-1], return_index=True)
+        own, last = np.unique(keys_of[number][::-1], return_index=True)
         nodes = tree.root - last
         keys.append(own)
         of_node.append(nodes)
         of_tree.append(np.full(len(own), number))
         height.append(np.zeros(len(own)) if tree.height is None else tree.height[nodes])
-    _, met, which, n_trees = np.unique(
+    known, met, which, n_trees = np.unique(
         np.concatenate(keys), return_index=True, return_inverse=True, return_counts=True
     )
     total = np.bincount(which, weights=np.concatenate(height), minlength=len(met))
     return _Clades(
-        n_trees, total.astype(np.float64), np.concatenate(of_tree)[met], np.concatenate(of_node)[met]
+        n_trees,
+        total.astype(np.float64),
+        np.concatenate(of_tree)[met],
+        np.concatenate(of_node)[met],
+        [np.searchsorted(known, keys) for keys in keys_of],
     )
 
 
 def _tree_of(first: Tree, trees: list[Tree], clades: _Clades, kept: Ints) -> Tree:
-    """Clades joined from the smallest up: the topmost nodes above a clade's leaves so far become its children."""
+    """Each clade below the smallest that holds it: some tree has both, and there the one is next above the other."""
     n = first.n_leaves
     size = np.array([trees[clades.tree[k]].sizes[clades.node[k]] for k in kept])
     # an internal node over one leaf says nothing, unless it is the root
     says = (size > 1) | (n == 1)
     kept = kept[says][np.argsort(size[says], kind="stable")]
-    parent = np.full(n + len(kept), -1, dtype=np.int64)
-    top = np.arange(n)
-    for number, k in enumerate(kept.tolist(), start=n):
-        below = trees[clades.tree[k]].leaves(int(clades.node[k]))
-        parent[np.unique(top[below])] = number
-        top[below] = number
+    number = np.full(len(clades.n_trees), -1, dtype=np.int64)
+    number[kept] = np.arange(n, n + len(kept))
+    root = n + len(kept) - 1
+    parent = np.full(n + len(kept), root, dtype=np.int64)
+    for tree, clade_of_node in zip(trees, clades.of_node):
+        own = np.concatenate([np.arange(n), number[clade_of_node]])
+        above = _next_above(tree, own)
+        is_known = (own >= 0) & (above >= 0)
+        # numbers grow with the size of clades
+        np.minimum.at(parent, own[is_known], above[is_known])
+    parent[root] = -1
     height = None
     if all(tree.height is not None for tree in trees):
         of_leaves = np.mean([tree.height[:n] for tree in trees if tree.height is not None], axis=0)
@@ -129,3 +143,13 @@ def _tree_of(first: Tree, trees: list[Tree], clades: _Clades, kept: Ints) -> Tre
     support = np.concatenate([np.ones(n), clades.n_trees[kept] / len(trees)])
     name = None if first.name is None else [*first.name[:n], *[""] * len(kept)]
     return Tree(parent, n, height=height, support=support, name=name)
+
+
+def _next_above(tree: Tree, own: Ints) -> Ints:
+    """The next kept clade strictly above that of each node, -1 for none; `own` numbers kept clades, -1 for others."""
+    number, parent = own.tolist(), tree.parent.tolist()
+    above = [-1] * tree.n_nodes
+    for v in range(tree.n_nodes - 2, -1, -1):
+        p = parent[v]
+        above[v] = number[p] if number[p] not in (-1, number[v]) else above[p]
+    return np.array(above, dtype=np.int64)
