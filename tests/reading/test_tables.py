@@ -164,6 +164,7 @@ def test_text_far_below_numbers_makes_a_column_text_with_a_warning_that_shows_it
         ("#chrom\tstart\tscore\nchr1\t10\t0.5\nchr1\t30\t0.7\n", ["start", "score"]),
         ("# of no columns, two, three\n1.5,2\n4.0,5\n", ["column 1", "column 2"]),
         ("# rows, columns\nwide,deep\n1.5,2\n4.0,5\n", ["wide", "deep"]),
+        ("# source, theirs\nstate,1990\na,2.5\nb,5.5\n", ["1990"]),
     ],
 )
 def test_a_header_in_a_comment_names_the_columns_and_other_comments_do_not(tmp_path, text, names):
@@ -221,3 +222,8 @@ def test_na_is_a_name_among_names(tmp_path, arrow_from, monkeypatch):
 def test_na_is_a_node_among_nodes(tmp_path):
     for name in ("g.csv", "g.edges"):
         assert ab.read(written(tmp_path / name, "source,target\nMZ,NA\nNA,ZM\n")).names == ["MZ", "NA", "ZM"]
+
+
+def test_the_first_of_rows_with_vectors_is_no_header(tmp_path):
+    data = ab.read(written(tmp_path / "x.csv", 'a;"[1.5, 2]"\nb;"[3, 4]"\nc;"[5, 7]"\n'))
+    assert (data.names, data.values.tolist()) == (["a", "b", "c"], [[1.5, 2], [3, 4], [5, 7]])

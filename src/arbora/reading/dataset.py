@@ -171,7 +171,9 @@ class Dataset:
     def _size(self) -> str:
         n = self.n_points
         if self.kind == "vectors":
-            return f"{n:,} vectors of {self.values.shape[1]:,} feature{'s' * (self.values.shape[1] != 1)}"
+            return (
+                f"{counted(n, 'vector', 'vectors')} of {counted(self.values.shape[1], 'feature', 'features')}"
+            )
         if self.kind == "graph":
             return f"a graph of {n:,} nodes and {n_edges(self.values):,} edges"
         return f"{self.kind} of {n:,} points"
@@ -203,6 +205,11 @@ def _row_numbers(rows: Any, n_points: int) -> NDArray[np.int64]:
             f"rows must be row numbers, or a mask of {n_points:,} points. Got {index.dtype} of shape {index.shape}."
         )
     return index.astype(np.int64)
+
+
+def counted(count: int, one: str, several: str) -> str:
+    """How many there are of something, in words."""
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def n_edges(adjacency: Any) -> int:

@@ -26,10 +26,12 @@ def is_header(first: Sequence[str], rest: Sequence[Sequence[str]], name: str) ->
     if first[0] == "" and all(row[0] != "" for row in rest):
         return True
     places = [place for place, cell in enumerate(first) if NUMBER.fullmatch(cell)]
-    if not _counts(numbers) or any(_goes_on(first, row, places) for row in rest[:1]):
-        return False
     below = [row[place] for row in rest for place in places if row[place] not in MISSING_WORDS]
     n_whole = sum(_is_whole(cell) for cell in below)
+    if len(numbers) == 1 < len(first) and _are_years(numbers) and below and n_whole == 0:
+        return True
+    if not _counts(numbers) or any(_goes_on(first, row, places) for row in rest[:1]):
+        return False
     if n_whole == 0 or len(numbers) >= _ENOUGH_NUMBERED or (_are_years(numbers) and not _are_years(below)):
         return True
     if n_whole < len(below) and (len(numbers) > 3 or (len(numbers) == 3 and numbers[0] == "0")):
@@ -52,6 +54,9 @@ def n_row_names(header: Sequence[str] | None) -> int:
 
 
 def _is_text_header(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    if any(cell.startswith("[") for cell in first):
+        # a vector
+        return False
     if not rest:
         return any(cell for cell in first)
     for place in range(len(first)):

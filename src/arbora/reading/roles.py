@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.reading.columns import Column, as_word, is_missing, odd_cell
-from arbora.reading.dataset import Dataset
+from arbora.reading.dataset import Dataset, counted
 from arbora.reading.links import is_link
 from arbora.reading.options import ReadOptions
 
@@ -327,15 +327,11 @@ def _feature_words(roles: _Roles) -> str:
     return listed(roles.features)
 
 
-def _counted(count: int, one: str, several: str) -> str:
-    return f"{count:,} {one if count == 1 else several}"
-
-
 def _label_words(roles: _Roles) -> str:
     values = classes_of(roles.columns[str(roles.label)].values).tolist()
     present = [value for value in values if value is not None]
     missing = len(values) - len(present)
-    return f"{roles.label!r}, {_counted(len(set(present)), 'class', 'classes')}" + (
+    return f"{roles.label!r}, {counted(len(set(present)), 'class', 'classes')}" + (
         f", {missing:,} point{'s' * (missing != 1)} without a label" if missing else ""
     )
 

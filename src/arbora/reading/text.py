@@ -72,7 +72,9 @@ def layout_of(text: str, name: str, options: ReadOptions) -> Layout:
     sample = _sample(text, start, delimiter, name)
     if not sample:
         raise FormatError(f"{name} is empty.")
-    header_start = None if options.header is False else _commented_header(text, start, delimiter, sample[0])
+    header_start = None
+    if options.header is not False and not _begins_with_header(sample, name):
+        header_start = _commented_header(text, start, delimiter, len(sample[0]))
     if header_start is not None:
         start, comments = header_start, comments[:-1]
         sample = _sample(text, start, delimiter, name)
@@ -95,19 +97,24 @@ def _sample(text: str, start: int, delimiter: str, name: str) -> list[list[str]]
     return [row for _, row in zip(range(SAMPLED_ROWS), records(text, start, delimiter, name))]
 
 
-def _commented_header(text: str, start: int, delimiter: str, first: Sequence[str]) -> int | None:
+def _begins_with_header(sample: list[list[str]], name: str) -> bool:
+    """Whether the first row is clearly a header, so that no comment is."""
+    try:
+        return is_header(sample[0], sample[1:], name)
+    except FormatError:
+        return False
+
+
+def _commented_header(text: str, start: int, delimiter: str, width: int) -> int | None:
     """Where a header begins that stands in the last comment: ``# x y`` (NumPy) or ``#,x,y``, where "#" is a name."""
     above = text[:start].rstrip()
     line_start = above.rfind("\n") + 1
     line = above[line_start:]
-    has_numbers = any(NUMBER.fullmatch(cell) or cell.startswith("[") for cell in first)
-    if not has_numbers or len(first) < 2:
-        return None
     bare = line.lstrip("#% \t" if delimiter != "\t" else "#% ")
     for candidate in (bare, line):
         cells = [cell.strip() for cell in _split([candidate], delimiter)[0]]
         are_names = all(cells) and not any(NUMBER.fullmatch(cell) for cell in cells)
-        if are_names and len(cells) == len(first) == len(set(cells)):
+        if are_names and len(cells) == width == len(set(cells)) > 1:
             return line_start + len(line) - len(candidate)
     return None
 
