@@ -123,6 +123,7 @@ def test_days_with_dots_are_dates(tmp_path):
     [
         (["1.5", "2.5", "7"], "numbers as text \\('1.5'\\)"),
         (["1.5", "-", "7", "--"], "numbers but for cells such as '-'"),
+        (["1.5", "#DIV/0!", "7"], "numbers but for cells such as '#DIV/0!'"),
         (["1.5", "n.d.", "7", "n.d.", "3"], "numbers but for cells such as 'n.d.'"),
     ],
 )

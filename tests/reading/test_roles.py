@@ -191,6 +191,12 @@ def test_metadata_is_matched_by_whichever_column_holds_the_names():
     assert ab.read(data, metadata=more).metadata["cluster"].tolist() == [6, 7, 5]
 
 
+def test_a_column_with_few_of_the_names_is_no_column_of_names():
+    data = {"name": ["Monaco", "France", "Spain"], "x": [0.5, 1.0, 2.0]}
+    more = {"capital": ["Monaco", "Paris", "Madrid"], "size": [1, 2, 3]}
+    assert ab.read(data, metadata=more).metadata["size"].tolist() == [1, 2, 3]
+
+
 def test_metadata_with_several_rows_for_a_point_is_refused():
     pandas = pytest.importorskip("pandas")
     more = pandas.DataFrame({"town": ["Ulm", "Bonn", "Jena", "Bonn"]}, index=["c", "a", "b", "a"])

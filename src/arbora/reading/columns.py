@@ -37,6 +37,7 @@ _WRITTEN_NUMBER = re.compile(
 _FEW_WORDS, _ONE_WORD = 0.1, 0.5
 _SAMPLED = 200
 _WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
+_NO_NUMBER = re.compile(r"[\W_]+|#[A-Z0-9/]+[!?]")
 _VECTOR = re.compile(r"\[[-+\s\d.,eEnaifNAIF]*\]")
 _DATE = re.compile(
     r"\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -151,10 +152,10 @@ def _words_among(cells: list[str]) -> list[str]:
 def _are_nearly_numbers(cells: list[str]) -> bool:
     """Whether there are few words among the cells, or only words that say there is no number.
 
-    Those are signs alone (``-``) and one word that returns (``n.d.``).
+    Those are signs alone (``-``), a spreadsheet's errors (``#DIV/0!``) and one word that returns (``n.d.``).
     """
     words = _words_among(cells)
-    only_signs = not any(character.isalnum() for word in words for character in word)
+    only_signs = all(_NO_NUMBER.fullmatch(word) for word in words)
     is_placeholder = only_signs or (len(words) > 1 and len(set(words)) == 1)
     are_classes = bool(words) and 2 * len(set(cells)) < len(cells)
     return not are_classes and len(words) <= (_ONE_WORD if is_placeholder else _FEW_WORDS) * len(cells)

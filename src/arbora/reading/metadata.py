@@ -73,13 +73,16 @@ def _places_of(wanted: list[str], names: list[str]) -> NDArray[np.int64]:
 
 
 def _refuse_partial_match(wanted: list[str], named: list[list[str]]) -> None:
-    """Raise where some points are found by name and others are not: in their order they may be others."""
+    """Raise where most points are found by name and others are not: in their order they may be others.
+
+    A few words recur by chance, as capitals that are called as their countries are. So do numbers, as rows are counted
+    from 0 here and from 1 there.
+    """
     for names in named:
         known = set(names)
-        # numbers recur by chance, as rows are counted from 0 here and from 1 there; so do names of classes
-        has_words = any(name and name in known and NUMBER.fullmatch(name) is None for name in wanted)
-        if has_words and len(known) == len(names):
-            missing = [name for name in wanted if name not in known]
+        missing = [name for name in wanted if name not in known]
+        are_words = any(name in known and name and NUMBER.fullmatch(name) is None for name in wanted)
+        if are_words and 2 * len(missing) <= len(wanted) and len(known) == len(names):
             raise ValueError(
                 f"metadata= names some of the points, but not {listed(missing)}. Add their rows, or pass "
                 "metadata without names, in the order of the points."
