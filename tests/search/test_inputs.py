@@ -77,7 +77,7 @@ def test_vectors_keep_their_precision_and_are_not_copied():
         (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), TypeError, "'b'"),
         (pd.DataFrame({"a": [1.0, np.nan]}), ValueError, "row 1, column 0"),
         ("points.csv", FileNotFoundError, "no file or directory 'points.csv'"),
-        (None, ValueError, "shape"),
+        (None, TypeError, "Got None"),
         (5, ValueError, "shape"),
         ([[1.0], [1.0, 2.0]], ValueError, "rectangular"),
     ],
