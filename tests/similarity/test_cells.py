@@ -131,3 +131,40 @@ def test_a_nearby_order_puts_centers_of_a_group_together():
 
 def test_equal_centers_have_an_order_too():
     assert sorted(nearby_order(np.ones((9, 2), dtype=np.float32)).tolist()) == list(range(9))
+
+
+@pytest.mark.parametrize("how_far", [0.0, 0.02, 0.3, np.inf])
+def test_a_row_searches_its_own_cell_and_the_nearest_that_are_not_too_much_farther(how_far, monkeypatch):
+    monkeypatch.setattr(_neighbors, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(_neighbors, "MOST_CELLS", 6)
+    index = _neighbors.NeighborIndex(rows_of(1000), centered=True, seed=0, n_threads=1)
+    cell, nearby = index._cell_of_rows(), index._nearby_cells()
+    found = [set() for _ in cell]
+    for target, rows in index._groups_nearby(index.rows, cell, nearby, how_far):
+        for row in rows:
+            found[row].add(int(target))
+    apart = ((index.rows[:, None].astype(np.float64) - index.centers) ** 2).sum(axis=2)
+    for row, own in enumerate(cell):
+        farther = {int(other): apart[row, other] - apart[row, own] for other in nearby[own] if other != own}
+        # as many as may be searched, its own among them
+        near = sorted(farther, key=lambda other: farther[other])[:5]
+        expected = {own} | {other for other in near if farther[other] <= how_far}
+        doubtful = {other for other in near if abs(farther[other] - how_far) < 1e-5}
+        assert found[row] - doubtful == expected - doubtful
+
+
+def test_the_cells_searched_hold_as_many_neighbors_as_a_sample_says(monkeypatch):
+    monkeypatch.setattr(_neighbors, "EXACT_UP_TO", 100)
+    index = _neighbors.NeighborIndex(rows_of(4000), centered=True, seed=0, n_threads=2)
+    cell, nearby, every = index._cell_of_rows(), index._nearby_cells(), np.arange(4000)
+    how_far, recall = index._far_enough(nearby, cell, every, 10, 2)
+    assert recall >= _neighbors.GOOD_RECALL
+    apart = ((index.rows[:, None].astype(np.float64) - index.rows) ** 2).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    true = np.argsort(apart, axis=1)[:, :10]
+    searched = np.zeros((4000, len(nearby)), dtype=bool)
+    for target, rows in index._groups_nearby(index.rows, cell, nearby, how_far):
+        searched[rows, target] = True
+    held = searched[every[:, None], cell[true]].mean()
+    # of 256 rows sampled, the standard error is below 0.01
+    assert abs(held - recall) < 0.03

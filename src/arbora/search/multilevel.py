@@ -53,7 +53,10 @@ class Levels:
     large : int
         Leaves from which a graph is searched by levels.
     block : int
-        Leaves searched as one piece: its arrays fit a core's cache.
+        Leaves searched as one piece, at least.
+    most_blocks : int
+        Of a tree with more leaves than so many blocks hold, blocks grow: groups that they tear apart are mended late,
+        point by point, and never wholly.
     pieces : tuple of int
         Sizes of the subtrees that move as one, large to small.
     block_sweeps, top_sweeps : int
@@ -73,6 +76,7 @@ class Levels:
     regions: int = 4_000
     large: int = 30_000
     block: int = 8192
+    most_blocks: int = 32
     pieces: tuple[int, ...] = (4096, 512, 64, 8)
     block_sweeps: int = 12
     top_sweeps: int = 3
@@ -81,6 +85,10 @@ class Levels:
     growth: int = 8
     least_gain: float = 0.05
     most_passes: int = 8
+
+    def block_of(self, n_leaves: int) -> int:
+        """Leaves searched as one piece in a tree of this many."""
+        return max(self.block, n_leaves // self.most_blocks)
 
     def phases(self, n_points: int, block: int, sweeps: int, top_sweeps: int) -> list[Phase]:
         """Ever larger regions, from blocks to the whole."""
@@ -149,7 +157,7 @@ def improve_blocks(
     max_sweeps: int = 100,
 ) -> Tree:
     """Search inside each block; leaves must be numbered in depth-first order."""
-    nodes = tree.cut_nodes(max_size=levels.block)
+    nodes = tree.cut_nodes(max_size=levels.block_of(tree.n_leaves))
     firsts, sizes = tree.leaf_start[nodes], tree.sizes[nodes]
     moves = Moves(
         max_size=levels.moved_at_once * float(engine.leaf_size.mean()),
@@ -230,7 +238,8 @@ class ByRegions:
     def _improve_once(self, tree: Tree, run: Run, rng: np.random.Generator) -> Tree:
         """Inside blocks, between ever smaller pieces, and point by point over ever larger regions."""
         block_sweeps = min(self.max_sweeps, self.levels.block_sweeps)
-        blocks = [Phase(self.levels.block, block_sweeps)]
+        block = self.levels.block_of(tree.n_leaves)
+        blocks = [Phase(block, block_sweeps)]
         with run.portion(0, 0.4):
             tree = run.step(partial(self.improve_points, tree, run, blocks), rng)
         pieces = [piece for piece in self.levels.pieces if piece * 4 < tree.n_leaves]
@@ -238,7 +247,7 @@ class ByRegions:
             with run.portion(0.4, 0.6):
                 tree = run.step(partial(self.improve_pieces, tree, run, pieces), rng)
         top_sweeps = min(self.max_sweeps, self.levels.top_sweeps)
-        phases = self.levels.phases(tree.n_leaves, self.levels.block, max(2, block_sweeps), top_sweeps)
+        phases = self.levels.phases(tree.n_leaves, block, max(2, block_sweeps), top_sweeps)
         if not run.is_over:
             with run.portion(0.6, 1):
                 tree = run.step(partial(self.improve_points, tree, run, phases, relates=True), rng)
@@ -267,7 +276,7 @@ class ByRegions:
         return RegionSearch(tree, self.engine.graph.csr, self.engine.leaf_size, self.n_threads)
 
     def _all_phases(self, tree: Tree) -> list[Phase]:
-        block = self.levels.block // self.levels.growth
+        block = self.levels.block_of(tree.n_leaves) // self.levels.growth
         return self.levels.phases(tree.n_leaves, block, self.max_sweeps, self.max_sweeps)
 
     def improve_points(self, tree: Tree, run: Run, phases: list[Phase], *, relates: bool = False) -> Tree:
@@ -281,6 +290,7 @@ class ByRegions:
         smallest = self.engine.contract(labels, len(nodes))
         member = np.empty(len(nodes), dtype=np.int64)
         member[labels] = np.arange(tree.n_leaves)
+        block = self.levels.block_of(tree.n_leaves) // self.levels.growth
         for number, (piece, finer) in enumerate(zip(pieces, [*pieces[1:], 1])):
             if run.is_over:
                 break
@@ -288,7 +298,7 @@ class ByRegions:
             heavy = smallest.contract(labels[member], len(nodes))
             # the smallest pieces are most of the work, and single points still follow
             sweeps = _BRIEF_SWEEPS if finer == 1 else (self.levels.top_sweeps, self.levels.top_sweeps)
-            phases = self.levels.phases(len(nodes), self.levels.block // self.levels.growth, *sweeps)
+            phases = self.levels.phases(len(nodes), block, *sweeps)
             with run.portion(number / len(pieces), (number + 1) / len(pieces)):
                 top = self._searched(heavy, top_over(tree, nodes), phases, finer, piece, run)
             tree = with_top(tree, nodes, top)
