@@ -24,6 +24,7 @@ W = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 20)
         (ab.similarity.knn(OLD, 8, "cosine"), NEW),
         (ab.similarity.knn(OLD.astype(np.float32), 8), NEW),
         (ab.similarity.knn(OLD, 8, weights="heat"), NEW),
+        (ab.similarity.knn(OLD, 8, weights="relative"), NEW),
         (ab.similarity.knn(OLD, 8, weights="binary"), NEW),
         (ab.similarity.knn(np.concatenate([OLD, OLD[:30]]), 8, "euclidean"), NEW),
         (ab.similarity.knn(cdist(OLD, OLD), 8, "precomputed"), cdist(NEW, OLD)),

@@ -26,7 +26,7 @@ def assert_same(found, wanted, tolerance=1e-5):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("weights", ["fuzzy", "heat", "binary"])
+@pytest.mark.parametrize("weights", ["fuzzy", "relative", "heat", "binary"])
 def test_a_neighbor_graph_grows_into_that_of_all_points(metric, weights):
     whole = ab.similarity.knn(X, 8, metric, weights=weights)
     for parts in ((60, 90), (10, 40, 90), (89, 90)):

@@ -66,6 +66,42 @@ def test_fuzzy_weights_equal_their_definition(metric):
     np.testing.assert_allclose(ab.similarity.knn(X, 8, metric).csr.toarray(), expected, atol=2e-5)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_relative_weights_equal_their_definition(metric):
+    X = np.random.default_rng(1).normal(size=(80, 4)) + 1.0
+    near, distance = neighbors_by_definition(X, 24, metric)
+    length = distance if metric == "euclidean" else np.sqrt(2 * distance)
+    to_own = np.sqrt(length[:, :8].mean(axis=1))
+    relative = length / to_own[:, None] / to_own[near]
+    order = np.argsort(relative, axis=1)[:, :8]
+    directed = np.zeros((80, 80))
+    for i in range(80):
+        directed[i, near[i, order[i]]] = fuzzy_by_definition(relative[i, order[i]])
+    joined = directed + directed.T - directed * directed.T
+    expected = (joined + ab.similarity.knn(X, 8, metric).csr.toarray()) / 2
+    found = ab.similarity.knn(X, 8, metric, weights="relative")
+    np.testing.assert_allclose(found.csr.toarray(), expected, atol=2e-5)
+    assert found.csr.dtype == np.float32 and found.csr.has_canonical_format
+
+
+def test_relative_weights_weaken_the_edges_of_hubs():
+    X = np.random.default_rng(0).normal(size=(300, 100))
+    fuzzy, relative = (
+        ab.similarity.knn(X, metric="euclidean", weights=weights).csr for weights in ("fuzzy", "relative")
+    )
+    hubs = np.argsort(np.diff(fuzzy.indptr))[-10:]
+    assert relative.sum(axis=1)[hubs].mean() < 0.8 * fuzzy.sum(axis=1)[hubs].mean()
+
+
+def test_relative_weights_take_distances_of_0():
+    D = np.ones((40, 40))
+    D[:20, :20] = 0.0
+    np.fill_diagonal(D, 0.0)
+    for distances in (D, np.zeros_like(D)):
+        found = ab.similarity.knn(distances, 3, "precomputed", weights="relative").csr
+        assert np.isfinite(found.data).all() and (found.data > 0).all()
+
+
 def test_heat_weights_equal_their_definition():
     X = np.random.default_rng(2).normal(size=(50, 3))
     near, distance = neighbors_by_definition(X, 5, "euclidean")

@@ -13,9 +13,12 @@ from arbora._base.types import Floats, Ints
 from arbora.similarity import _join_kernels as join_kernels
 from arbora.similarity import _knn_kernels as kernels
 from arbora.similarity._few_rows import FEW, scales_of_few
+from arbora.similarity._knn_kernels import SMALLEST_SCALE
 
-Weights: TypeAlias = Literal["fuzzy", "heat", "binary"]
-WEIGHTS = ("fuzzy", "heat", "binary")
+Weights: TypeAlias = Literal["fuzzy", "relative", "heat", "binary"]
+WEIGHTS = ("fuzzy", "relative", "heat", "binary")
+# kinds with a scale of each point
+_LOCAL = ("fuzzy", "relative")
 # an edge of the graph never vanishes by underflow
 _SMALLEST_WEIGHT = np.float32(1e-12)
 # entries from which the directions of edges are joined in threads; below, SciPy is done before a kernel is compiled
@@ -30,7 +33,7 @@ class Weighting:
     def __init__(self, kind: Weights, distance: Floats, n_threads: int = 1) -> None:
         self.kind = kind
         self.radius = distance.max(axis=1, initial=0.0)
-        if kind == "fuzzy" and distance.shape[1]:
+        if kind in _LOCAL and distance.shape[1]:
             self.nearest, self.scale = _local_scales(distance, n_threads)
         elif kind == "heat":
             positive = self.radius[self.radius > 0]
@@ -43,7 +46,7 @@ class Weighting:
         """
         larger = Weighting("binary", distance)
         larger.kind = self.kind
-        if self.kind == "fuzzy":
+        if self.kind in _LOCAL:
             n_new = len(distance) - len(self.nearest)
             larger.nearest = np.concatenate([self.nearest, np.zeros(n_new)])
             larger.scale = np.concatenate([self.scale, np.zeros(n_new)])
@@ -63,7 +66,7 @@ class Weighting:
 
     def of_new(self, distance: Floats, points: Ints) -> Singles:
         """The same for new points; a neighbor's view counts where the new point would be its neighbor."""
-        if self.kind != "fuzzy":
+        if self.kind not in _LOCAL:
             return self.of_own(distance)
         # nothing to scale by: the only neighbor is as near as can be
         if distance.shape[1] == 1:
@@ -73,6 +76,21 @@ class Weighting:
         ours = kernels.fuzzy_weights(distance, *_local_scales(distance))
         joined = np.maximum(ours + theirs - ours * theirs, _SMALLEST_WEIGHT)
         return np.asarray(joined, dtype=np.float32)
+
+
+def relative_neighbors(near: Ints, distance: Floats, n_neighbors: int) -> tuple[Ints, Floats]:
+    """The nearest of each point's candidates, by distances relative to those of both ends to their own neighbors.
+
+    A hub, which is among the neighbors of very many points, is near to its own too, and so comes no nearer than others
+    (Schnitzer et al. 2012). Candidates are sorted by distance; the unit of distances does not matter.
+    """
+    to_own = distance[:, :n_neighbors].mean(axis=1)
+    # points that differ may be at no distance: rows of one direction, or given distances
+    to_own = np.maximum(to_own, SMALLEST_SCALE * to_own.mean())
+    scale = np.sqrt(np.where(to_own > 0, to_own, 1.0))
+    relative = distance / scale[:, None] / scale[near]
+    nearest = np.argsort(relative, axis=1, kind="stable")[:, :n_neighbors]
+    return np.take_along_axis(near, nearest, axis=1), np.take_along_axis(relative, nearest, axis=1)
 
 
 def _local_scales(distance: Floats, n_threads: int = 1) -> tuple[Floats, Floats]:
@@ -108,14 +126,14 @@ def rows_of_neighbors(points: Ints, weight: Singles, n_points: int, n_threads: i
 
 
 def join_directions(directed: sp.csr_array, kind: Weights, n_threads: int = 1) -> sp.csr_array:
-    """The two directions of each edge as one: a + b - ab for fuzzy weights, otherwise the larger.
+    """The two directions of each edge as one: a + b - ab for weights of a local scale, otherwise the larger.
 
     Weights are positive and, in a large graph, single; columns are sorted.
     """
     if directed.nnz >= _JOINED_IN_THREADS:
-        return _joined_in_threads(directed, kind == "fuzzy", n_threads)
+        return _joined_in_threads(directed, kind in _LOCAL, n_threads)
     mirror = sp.csr_array(directed.T)
-    if kind != "fuzzy":
+    if kind not in _LOCAL:
         joined = sp.csr_array(directed.maximum(mirror))
     else:
         joined = directed + mirror

@@ -18,11 +18,21 @@ from arbora._base.types import AnyFloats, Floats, Ints, RandomState
 from arbora.similarity._duplicates import Groups, link_groups
 from arbora.similarity._neighbors import EXACT_UP_TO, Index
 from arbora.similarity._space import DistanceSpace, Space, VectorSpace
-from arbora.similarity._weights import WEIGHTS, Weighting, Weights, join_directions, rows_of_neighbors
+from arbora.similarity._weights import (
+    WEIGHTS,
+    Singles,
+    Weighting,
+    Weights,
+    join_directions,
+    relative_neighbors,
+    rows_of_neighbors,
+)
 from arbora.similarity.graph import GraphSimilarity
 
 Metric: TypeAlias = Literal["cosine", "euclidean", "precomputed"]
 METRICS = ("cosine", "euclidean", "precomputed")
+# candidates, per neighbor wanted, among which relative distances choose
+_CANDIDATES = 3
 
 
 class KnnSimilarity(GraphSimilarity):
@@ -147,10 +157,13 @@ def knn(
         Neighbors of each point, itself not counted; with more than n_points - 1, all others are.
     metric : {"cosine", "euclidean", "precomputed"}
         Distance. A row of zeros has cosine 0 with every other.
-    weights : {"fuzzy", "heat", "binary"}
+    weights : {"fuzzy", "relative", "heat", "binary"}
         "fuzzy": exp(-(d - d_1) / s) with the scale s of each point chosen so that its weights sum to
-        log2(n_neighbors), the two directions joined as a + b - ab (as in UMAP). "heat": exp(-d^2 / (2 s^2)),
-        s the median distance to the last neighbor. "binary": 1.
+        log2(n_neighbors), the two directions joined as a + b - ab (as in UMAP). "relative": the mean of this graph and
+        of that of the neighbors by d / sqrt(m m'), m and m' the mean distances of both ends to their neighbors (for the
+        cosine, distances of rows of length 1). In many columns a few points, hubs, are near to very many others;
+        their edges are weakened (Schnitzer et al. 2012). It takes more time and memory, and growing it searches all
+        neighbors again. "heat": exp(-d^2 / (2 s^2)), s the median distance to the last neighbor. "binary": 1.
     n_jobs : int, optional
         Threads; None means all cores.
     random_state : int, RandomState, Generator or None
@@ -226,23 +239,41 @@ def linked_neighbors(
     report: Callable[[float], None],
 ) -> KnnSimilarity:
     """The graph that joins each point to its neighbors."""
-    near, distance = index.neighbors(min(n_neighbors, len(groups.first) - 1), n_threads, report)
+    n_candidates = n_neighbors * (_CANDIDATES if weights == "relative" else 1)
+    near, distance = index.neighbors(min(n_candidates, len(groups.first) - 1), n_threads, report)
     distance = measured(distance, space.metric)
-    model = KnnModel(space, groups, index, Weighting(weights, distance, n_threads), space.metric)
+    weighting = Weighting(weights, distance[:, :n_neighbors], n_threads)
+    model = KnnModel(space, groups, index, weighting, space.metric)
     return weighted_neighbors(model, near, distance, n_neighbors, n_threads)
 
 
 def weighted_neighbors(
     model: KnnModel, near: Ints, distance: Floats, n_neighbors: int, n_threads: int = 1
 ) -> KnnSimilarity:
-    """The graph that joins each point to its neighbors, given those of the points that differ."""
-    weight = model.weighting.of_own(distance)
+    """The graph that joins each point to its neighbors, given those of the points that differ, the nearest first.
+
+    Relative weights need more candidates than the neighbors that are wanted.
+    """
+    nearest, apart = near[:, :n_neighbors], distance[:, :n_neighbors]
+    joined = _joined(model, nearest, model.weighting.of_own(apart), n_neighbors, n_threads)
+    if model.weighting.kind == "relative" and apart.shape[1]:
+        # 1 - cos is half the square of a distance
+        length = np.sqrt(2 * distance) if model.metric == "cosine" else distance
+        nearest, apart = relative_neighbors(near, length, n_neighbors)
+        weight = Weighting("fuzzy", apart, n_threads).of_own(apart)
+        relative = _joined(model, nearest, weight, n_neighbors, n_threads)
+        joined = sp.csr_array((joined + relative) * np.float32(0.5))
+        joined.sort_indices()
+    return KnnSimilarity(joined, n_neighbors, model)
+
+
+def _joined(model: KnnModel, near: Ints, weight: Singles, n_neighbors: int, n_threads: int) -> sp.csr_array:
+    """All points joined to these neighbors, given for those that differ."""
     if model.groups.has_duplicates:
         directed = link_groups(model.groups, near, weight, n_neighbors)
     else:
         directed = rows_of_neighbors(near, weight, model.space.n_points, n_threads)
-    joined = join_directions(directed, model.weighting.kind, n_threads)
-    return KnnSimilarity(joined, n_neighbors, model)
+    return join_directions(directed, model.weighting.kind, n_threads)
 
 
 def _groups(space: Space, n_neighbors: int) -> Groups:

@@ -66,8 +66,11 @@ def grown_knn(
     with limited_libraries(1, "blas"):
         groups = _groups(rows, k)
         n_different = len(similarity.model.groups.first)
-        # one scale of all weights would change them all; with so few points all were neighbors
-        is_local = similarity.weights != "heat" and k == similarity.n_neighbors < n_different - 1
+        # one scale of all weights would change them all, and relative ones change with those of neighbors; with so few
+        # points all were neighbors
+        is_local = (
+            similarity.weights not in ("heat", "relative") and k == similarity.n_neighbors < n_different - 1
+        )
         # in the index's unit, rows of very different scales may be equal that were not
         is_local = is_local and np.array_equal(groups.group[: known.shape[0]], similarity.model.groups.group)
         unseen = rows[groups.first[n_different:]]
