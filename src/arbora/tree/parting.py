@@ -152,12 +152,8 @@ def parting_order(tree: Tree, min_size: MinSize = "auto") -> PartingOrder:
 
 def staying_children(tree: Tree) -> Ints:
     """The largest child of each node, from which the others part; of equally large ones the first. -1 for leaves."""
-    nodes = np.arange(tree.root)
-    # the last of several entries for one parent is kept
-    by_size = nodes[np.lexsort((-nodes, tree.sizes[:-1]))]
-    stays = np.full(tree.n_nodes, -1, dtype=np.int64)
-    stays[tree.parent[by_size]] = by_size
-    return stays
+    staying: Ints = kernels.largest_children(tree.parent, tree.sizes)
+    return staying
 
 
 def _least_size(tree: Tree, min_size: Any) -> int | None:

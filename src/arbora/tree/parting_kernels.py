@@ -36,6 +36,18 @@ def pop(heap, n_waiting):
 
 
 @pass_kernel()
+def largest_children(parent, size):
+    """The largest child of each node, of equally large ones the first; -1 for leaves."""
+    n_nodes = parent.shape[0]
+    largest = np.full(n_nodes, -1, dtype=np.int64)
+    for node in range(n_nodes - 1):
+        before = largest[parent[node]]
+        if before < 0 or size[node] > size[before]:
+            largest[parent[node]] = node
+    return largest
+
+
+@pass_kernel()
 def part_branches(place, since, n_places):
     """Step at which each branch parts, and the place of the node opened at each step.
 
