@@ -32,6 +32,7 @@ from arbora.reproduce import data as published
 
 # points of each of the smallest groups where groups keep their size
 GROUP = 300
+ONLINE_SIZES = [25_000, 50_000, 100_000, 200_000]
 
 
 def mixture(n, d=64, seed=0, n_branches=10):
@@ -238,7 +239,9 @@ def run_online(sizes):
     """Insertion point by point, where groups are apart and where they are not."""
     for name, draw in (("three-level mixture", lambda n: mixture(n, 32)), ("1,000 blurred centers", blurred)):
         print(f"\nOnlineTree, 32 features, {name}")
-        ab.OnlineTree(random_state=0).fit(draw(1000)[0])
+        # as many points as nodes are numbered anew from, and more
+        with compiling_all():
+            ab.OnlineTree(random_state=0).fit(draw(20_000)[0])
         rows = []
         for n in sizes:
             X, labels = draw(n)
@@ -276,7 +279,7 @@ def main():
         "growth": run_growth if options.growth else list,
         "covtype": run_covtype if not options.quick else list,
         "peers": lambda: run_peers(10_000 if options.quick else 100_000),
-        "online": lambda: run_online([n for n in sizes if n < 300_000]),
+        "online": lambda: run_online(options.sizes or (sizes if options.quick else ONLINE_SIZES)),
         "threads": lambda: run_threads(40_000 if options.quick else 300_000) if options.threads else [],
         "ten_million": run_ten_million if options.ten_million else list,
     }

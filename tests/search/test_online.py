@@ -243,7 +243,7 @@ def test_points_without_anything_in_common_are_placed_at_a_glance():
 def test_new_numbers_for_nodes_change_no_tree(monkeypatch, similarity):
     X = np.abs(stream(900))
     trees = []
-    for share in (np.inf, 0.0):
+    for share in (1e6, 0.0):
         monkeypatch.setattr(online_store, "RENUMBERED_SHARE", share)
         monkeypatch.setattr(online_store, "RENUMBERED_FROM", 0)
         model = ab.OnlineTree(similarity=similarity, random_state=0).partial_fit(X[:600])
@@ -257,6 +257,23 @@ def test_new_numbers_for_nodes_change_no_tree(monkeypatch, similarity):
         if similarity == "cosine":
             assert_store_is_fresh(model, np.delete(X, np.s_[50:90], axis=0))
     assert trees[0] == trees[1]
+
+
+def test_moves_do_not_depend_on_how_many_points_are_inserted_at_once(monkeypatch):
+    monkeypatch.setattr(online_store, "RENUMBERED_FROM", 100)
+    X, trees = make_blobs(600, 4, centers=30, random_state=0)[0], []
+    for n_at_once in (1, 7, 600):
+        monkeypatch.setattr(
+            "arbora.search.online.short_chunks", lambda leaves, n=n_at_once: in_pieces(leaves, n)
+        )
+        model = ab.OnlineTree(random_state=0).partial_fit(X)
+        numbers = model._store.state.nodes["parent"].copy()
+        trees.append((numbers, model.refine(max_sweeps=2).tree_))
+    assert all(np.array_equal(trees[0][0], numbers) and trees[0][1] == tree for numbers, tree in trees)
+
+
+def in_pieces(leaves, n):
+    return [leaves[first : first + n] for first in range(0, len(leaves), n)]
 
 
 def test_internal_nodes_are_numbered_as_a_descent_visits_them():

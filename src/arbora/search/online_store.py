@@ -45,8 +45,8 @@ class Store:
         Bounds that no row so far exceeds.
     has_all_rows : bool
         Whether the sums of all nodes are up to date, which moves need and insertions do not, see `Features`.
-    n_since_numbered : int
-        Points inserted since internal nodes got the numbers that descents like best.
+    numbered_at : int
+        Number of points at which internal nodes get the numbers that descents like best.
     names : dict
         Names of points, where they have one, by number.
     next_number : int
@@ -69,7 +69,7 @@ class Store:
     least_size: float = np.inf
     is_even: bool = True
     has_all_rows: bool = True
-    n_since_numbered: int = 0
+    numbered_at: int = field(default_factory=lambda: RENUMBERED_FROM)
     built: tuple[tuple[int, int], Tree] | None = None
 
     @classmethod
@@ -123,7 +123,7 @@ class Store:
         grown.names, grown.next_number = self.names, self.next_number
         grown.n_used, grown.extent = self.n_used, self.extent
         grown.least_size, grown.is_even = self.least_size, self.is_even
-        grown.has_all_rows, grown.n_since_numbered = self.has_all_rows, self.n_since_numbered
+        grown.has_all_rows, grown.numbered_at = self.has_all_rows, self.numbered_at
         return grown
 
     def reserve(self, rows: Floats, sizes: Floats, names: list[str] | None = None) -> Ints:
@@ -154,12 +154,22 @@ class Store:
         bound_kernels.set_bounds(self.state, self.features, leaves, inner[children_first])
 
     def insert(self, leaves: Ints) -> None:
-        """Put reserved leaves into the tree, each at its best place."""
-        self.n_since_numbered += len(leaves)
-        if self.n_since_numbered > RENUMBERED_SHARE * self.n_points >= RENUMBERED_SHARE * RENUMBERED_FROM:
-            self.number_by_visits()
+        """Put reserved leaves into the tree, each at its best place.
+
+        When nodes are numbered anew depends on how many points there are, not on how many are passed at once: moves go
+        by numbers, and callers pass as many as they can handle in some time.
+        """
         self.has_all_rows = False
-        kernels.insert_rows(self.state, self.features, self.work, self.stack, self.root, leaves, self.present)
+        n_points = self.n_points
+        while len(leaves):
+            if n_points >= self.numbered_at:
+                self.number_by_visits()
+                self.numbered_at = n_points + max(1, int(RENUMBERED_SHARE * n_points))
+            some, leaves = np.split(leaves, [self.numbered_at - n_points])
+            kernels.insert_rows(
+                self.state, self.features, self.work, self.stack, self.root, some, self.present
+            )
+            n_points += len(some)
 
     def number_by_visits(self) -> None:
         """Let nodes that are visited one after the other lie side by side in memory."""
@@ -167,7 +177,6 @@ class Store:
         spare = Known(*(np.empty_like(values[:1]) for values in known))
         order, place = (np.empty(len(self.state.nodes) - self.capacity, dtype=np.int64) for _ in range(2))
         number_by_visits(self.state, known, spare, order, place, self.root)
-        self.n_since_numbered = 0
 
     def take_back(self, n_used: int, next_number: int) -> None:
         """Return to when this many leaves were used; inserting leaves changes nothing about those before them."""
@@ -298,7 +307,6 @@ class Store:
         bound_kernels.fill_sums(below, tree.parent)
         self.sums[capacity : capacity + tree.n_internal] = below[n:]
         self.present[:n] = True
-        self.n_since_numbered = n
         self.root[0] = 0 if n == 1 else capacity + tree.n_internal - 1
         inner = capacity + np.arange(tree.n_internal)
         measured = np.concatenate([np.arange(n), inner])
