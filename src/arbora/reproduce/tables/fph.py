@@ -267,7 +267,7 @@ TABLE_3 = Table(
     score,
     n_seeds=1,
     note="2,385,902 nodes and 61,806,367 edges with planted communities, and a tenth and a hundredth of it: what is "
-    "compared is seconds and memory. By the tenth, average linkage of the whole would take 15 GB and tree search 12 GB.",
+    "compared is seconds and memory. By the tenth, the whole would take average linkage 15 GB and tree search 12 GB.",
 )  # fmt: skip
 
 
