@@ -14,7 +14,7 @@ from arbora.reproduce.tables.fph_order import chain_linkage
 
 DRAWN = small_hsbm(0)
 PROBLEM = Problem(ab.similarity.graph(DRAWN.adjacency), DRAWN.levels[1], 12)
-SHUFFLED = order.Shuffled(PROBLEM, {"Average linkage": 0.5, "FPH": 2.0})
+SHUFFLED = order.Shuffled(PROBLEM, {"Average linkage": 0.5, "FPH": 2.0, "FPH (Louvain init)": 3.0})
 
 
 def chain_definition(adjacency):
@@ -84,14 +84,20 @@ def test_an_order_renumbers_nodes_and_labels_together():
 
 
 @pytest.mark.parametrize(
-    "tree, parameters, printed", [("average", {}, 0.5), ("chains", {}, 0.5), ("fph", {"max_epochs": 1}, 2.0)]
+    "tree, parameters, printed",
+    [
+        ("average", {}, 0.5),
+        ("chains", {}, 0.5),
+        ("fph", {"max_epochs": 1}, 2.0),
+        ("louvain", {"max_epochs": 1}, 3.0),
+    ],
 )
 def test_scores_over_orders_are_those_of_each_order(tree, parameters, printed):
     found = order._over_orders(SHUFFLED, 0, tree=tree, n_orders=2, **parameters)
     again = order._over_orders(SHUFFLED, 0, tree=tree, n_orders=2, **parameters)
     assert found == again and len(found.nmi) == 2 and found.printed == printed
     assert found.nmi[1] == order._compressed_nmi(
-        SHUFFLED.in_order(1), order._TREES[tree](SHUFFLED.in_order(1), 1, **parameters)
+        SHUFFLED.in_order(1), order._WAYS[tree].tree(SHUFFLED.in_order(1), 1, **parameters)
     )
 
 

@@ -53,7 +53,7 @@ def run_reproduce(task: ReproduceTask, running: Running, console: Console) -> No
     for table, rows in shown:
         if rows:
             console.say(f"\n{table.key}: {table.title}\n{table.note}".rstrip())
-            console.say(columns(render.header(table), render.text_table(table, rows)))
+            console.say(columns(*render.text_table(table, rows)))
     for where, reason in refused.items():
         console.note(f"{where}: {reason}")
     full = [record for record in found if not record.quick]

@@ -117,8 +117,8 @@ def surroundings() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """Commit of the clone that arbora is imported from; with + where files differ; empty outside of one."""
-    here = Path(__file__).parent
+    """Commit of the clone that arbora is imported from; with + where files of it differ; empty outside of one."""
+    here = Path(__file__).parents[1]
     try:
         call = {"cwd": here, "capture_output": True, "text": True, "check": True}
         commit = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], **call).stdout.strip()  # type: ignore[call-overload]

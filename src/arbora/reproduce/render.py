@@ -86,10 +86,10 @@ def cells(row: Row) -> list[str]:
     return [row.data.name, row.method.name, row.method.kind, *figures, spent, memory, row.mark]
 
 
-def text_table(table: Table, rows: Sequence[Row]) -> list[list[str]]:
-    """Rows for a terminal; methods that were not run, and have no figure in the paper, are left out."""
+def text_table(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """Titles and rows for a terminal; methods that were not run, and have no figure in the paper, are left out."""
     shown = [row for row in rows if row.records or any(figure.printed for figure in row.figures)]
-    return [cells(row) for row in shown]
+    return _without_empty(header(table), [cells(row) for row in shown])
 
 
 def rst_table(table: Table, found: Iterable[Record]) -> str:

@@ -271,9 +271,9 @@ JOINT = Table(
     ),
     load,
     lambda problem, result: result,
-    n_seeds=20,
+    n_seeds=10,
     draws=True,
-    note="Twenty splits that no setting was chosen on. If joint training helped, a smaller weight of the tree, "
+    note="Ten splits that no setting was chosen on. If joint training helped, a smaller weight of the tree, "
     "which lets "
     "labels pull harder, would raise test accuracy; if it only fits the labels it sees, twice the steps of "
     "two-step do "
