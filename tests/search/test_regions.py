@@ -240,3 +240,9 @@ def test_an_engine_in_another_order_costs_the_same():
         moved = engine.in_order(order)
         np.testing.assert_array_equal(moved.graph.csr.toarray(), graph.csr.toarray()[np.ix_(order, order)])
         assert moved.costs(tree.restrict(order)).sum() == pytest.approx(engine.costs(tree).sum())
+
+
+def test_blocks_grow_with_trees_that_would_have_very_many_of_them():
+    levels = Levels(block=100, most_blocks=8)
+    assert [levels.block_of(n) for n in (50, 800, 8000)] == [100, 100, 1000]
+    assert [phase.region for phase in levels.phases(8000, levels.block_of(8000), 2, 1)] == [1000, 8000]

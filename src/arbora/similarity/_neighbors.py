@@ -33,7 +33,7 @@ EXACT_UP_TO = 20_000
 # searched for a row, and the nearest to its own cell among which they are
 MOST_CELLS, NEARBY_CELLS = 24, 64
 # share of a sample's neighbors within the cells searched: no need to search more
-GOOD_RECALL = 0.96
+GOOD_RECALL = 0.95
 # sampled for that, and of them compared at once
 _SAMPLED_ROWS, _SAMPLED_AT_ONCE = 256, 64
 # times sqrt(n)
@@ -184,11 +184,11 @@ class NeighborIndex:
             return np.empty((int(is_wanted.sum()), 0), dtype=np.int64), np.empty((int(is_wanted.sum()), 0))
         wanted, cell = np.flatnonzero(is_wanted), self._cell_of_rows()
         nearby, rooms = self._nearby_cells(), self._rooms()
-        how_far, recall = self._far_enough(nearby, cell, wanted, n_neighbors, n_threads)
+        n_searched, recall = self._cells_enough(nearby, cell, wanted, n_neighbors, n_threads)
 
         def search(first: int) -> None:
             own = wanted[first : first + self._rows_together]
-            groups = self._groups_nearby(self.rows[own], cell[own], nearby, how_far)
+            groups = self._groups_nearby(self.rows[own], cell[own], nearby, n_searched)
             who[own] = self._search(self.rows[own], own, groups, n_neighbors, rooms)
 
         in_threads(search, range(0, len(wanted), self._rows_together), n_threads, report)
@@ -218,11 +218,12 @@ class NeighborIndex:
             cell = nearest_centers(new, self.centers, n_threads)
         # those of a cell together
         order, nearby, rooms = np.argsort(cell, kind="stable"), self._nearby_cells(), self._rooms()
+        n_searched = len(nearby[0]) if self.is_exact else min(MOST_CELLS, len(nearby[0]))
 
         def search(first: int) -> None:
             rows = order[first : first + self._rows_together]
             nobody = np.full(len(rows), -1)
-            groups = self._groups_nearby(new[rows], cell[rows], nearby, np.inf)
+            groups = self._groups_nearby(new[rows], cell[rows], nearby, n_searched)
             who[rows] = self._search(new[rows], nobody, groups, n_neighbors, rooms)
 
         in_threads(search, range(0, len(new), self._rows_together), n_threads)
@@ -260,15 +261,12 @@ class NeighborIndex:
         by_distance = np.argsort(np.take_along_axis(values, nearest, axis=1), axis=1, kind="stable")
         return list(np.take_along_axis(nearest, by_distance, axis=1))
 
-    def _far_enough(
+    def _cells_enough(
         self, nearby: list[Ints], cell_of_row: Ints, wanted: Ints, n_neighbors: int, n_threads: int
-    ) -> tuple[float, float]:
-        """How much farther than its own cell a cell may be from a row that searches it, see `_groups_nearby`.
-
-        That far, the cells hold nearly all neighbors of sampled rows; the share that they actually hold comes second.
-        """
+    ) -> tuple[int, float]:
+        """How many cells hold nearly all neighbors of sampled rows, and the share that they actually hold."""
         if self.is_exact:
-            return np.inf, 1.0
+            return len(nearby), 1.0
         rows = wanted[np.unique(np.linspace(0, len(wanted) - 1, _SAMPLED_ROWS).astype(np.int64))]
         found = np.empty((len(rows), n_neighbors), dtype=np.int32)
         rooms = self._rooms()
@@ -281,26 +279,16 @@ class NeighborIndex:
             )
 
         in_threads(search, range(0, len(rows), _SAMPLED_AT_ONCE), n_threads)
-        farther, held = [], []
-        for row, own_cell, neighbors in zip(rows, cell_of_row[rows], found):
-            values = self._farther_than_own(self.rows[[row]], nearby[own_cell])[0]
-            near = np.argsort(values, kind="stable")[:MOST_CELLS]
-            farther.append(values[near])
-            held.append((cell_of_row[neighbors][:, None] == nearby[own_cell][near]).mean(axis=0))
-        by_distance = np.argsort(np.concatenate(farther), kind="stable")
-        recall = np.cumsum(np.concatenate(held)[by_distance]) / len(rows)
-        enough = min(int(np.searchsorted(recall, GOOD_RECALL)), len(recall) - 1)
-        return float(np.concatenate(farther)[by_distance[enough]]), float(recall[enough])
-
-    def _farther_than_own(self, queries: AnyFloats, cells: Ints) -> AnyFloats:
-        """By how much the square distances from queries to the centers of cells exceed that to the first of them.
-
-        The first is their own, which nothing is nearer than.
-        """
-        values = self._center_values(queries, cells)
-        values -= values[:, :1].copy()
-        values[:, 0] = -np.inf
-        return values
+        searched = np.array([nearby[cell] for cell in cell_of_row[rows]])
+        for row, others in zip(rows, searched[:, 1:]):
+            others[:] = others[np.argsort(self._center_values(self.rows[[row]], others)[0], kind="stable")]
+        searched = searched[:, :MOST_CELLS]
+        # sample, neighbor, cell in order of search
+        held = cell_of_row[found][:, :, None] == searched[:, None, :]
+        recall = np.cumsum(held.mean(axis=(0, 1)))
+        enough = int(np.searchsorted(recall, GOOD_RECALL)) + 1
+        n_cells = min(max(enough, 2), len(recall))
+        return n_cells, float(recall[n_cells - 1])
 
     def _center_values(self, queries: AnyFloats, cells: Ints) -> AnyFloats:
         """Square distances from queries to the centers of cells, less what does not depend on the cell."""
@@ -328,39 +316,27 @@ class NeighborIndex:
         return [(cell, every) for cell in range(len(self.offsets) - 1)]
 
     def _groups_nearby(
-        self, queries: AnyFloats, cell: Ints, nearby: list[Ints], how_far: float
+        self, queries: AnyFloats, cell: Ints, nearby: list[Ints], n_searched: int
     ) -> list[Group]:
-        """Each query searches its own cell and those near that whose centers are at most so much farther from it.
+        """Each query searches the cells whose centers are nearest to it, among those near its own cell.
 
-        "Farther" is a difference of square distances; of more than `MOST_CELLS` the nearest are searched. A cell is
-        compared with all queries that want it at once. `cell` ascends, so that many do.
+        A cell is compared with all queries that want it at once. `cell` ascends, so that many do.
         """
-        if self.is_exact:
+        if n_searched == len(nearby[0]):
             return self._groups_everywhere(len(queries))
         # their own cell comes first: after it, few rows of other cells are near enough
         bounds = np.flatnonzero(np.diff(cell, prepend=-1, append=-1))
         groups = [(cell[a], np.arange(a, b)) for a, b in pairwise(bounds)]
-        pairs = [self._others_wanted(queries, *group, nearby, how_far) for group in groups]
-        targets, rows = (np.concatenate(parts) for parts in zip(*pairs))
-        order = np.argsort(targets, kind="stable")
-        wanted = targets[order]
+        targets = np.empty((len(queries), n_searched - 1), dtype=np.int64)
+        for own_cell, rows in groups:
+            others = nearby[own_cell][1:]
+            values = self._center_values(queries[rows], others)
+            targets[rows] = others[np.argpartition(values, n_searched - 2, axis=1)[:, : n_searched - 1]]
+        order = np.argsort(targets, axis=None, kind="stable")
+        wanted = targets.ravel()[order]
         starts = np.flatnonzero(np.diff(wanted, prepend=-1))
-        groups += zip(wanted[starts], np.split(rows[order], starts[1:]))
+        groups += zip(wanted[starts], np.split(order // (n_searched - 1), starts[1:]))
         return groups
-
-    def _others_wanted(
-        self, queries: AnyFloats, own_cell: int, rows: Ints, nearby: list[Ints], how_far: float
-    ) -> tuple[Ints, Ints]:
-        """Cells other than their own that rows of one cell search, and which row each is searched by."""
-        values = self._farther_than_own(queries[rows], nearby[own_cell])
-        is_wanted = values <= how_far
-        if is_wanted.shape[1] > MOST_CELLS:
-            # the own one among them
-            farthest = np.partition(values, MOST_CELLS - 1, axis=1)[:, MOST_CELLS - 1]
-            is_wanted &= values <= farthest[:, None]
-        is_wanted[:, 0] = False
-        which, column = np.nonzero(is_wanted)
-        return nearby[own_cell][column], rows[which]
 
     def _search(
         self, queries: AnyFloats, own: Ints, groups: Iterable[Group], n_neighbors: int, rooms: Rooms
