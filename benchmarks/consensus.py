@@ -14,19 +14,14 @@ to help no more often than it harms.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import json
-
-import defaults
 import fastcluster
 import numpy as np
 import scipy.sparse as sp
-from defaults import HALVES, PLAIN_TREES, ROOT
+from _compared import fitted_and_plain, run
+from defaults import PLAIN_TREES
 
 import arbora as ab
 
-MOST_ROWS = 1600
 WAYS = {
     "of four": {"arbora": 1, "Ward": 1, "average": 1, "bisecting k-means": 1},
     "of three": {"arbora": 2, "Ward": 1, "bisecting k-means": 1},
@@ -61,13 +56,7 @@ def on_weighted_graph(similarity, near):
 
 def purities(X, y):
     """Purity of every tree, and of those that agree."""
-    model = ab.TreeClustering(random_state=0).fit(X)
-    trees = {
-        "arbora": model.tree_,
-        "Ward": ab.linkage(X, "ward"),
-        "average": ab.linkage(X, "average"),
-        "bisecting k-means": ab.bisecting_kmeans(X, random_state=0),
-    }
+    model, trees = fitted_and_plain(X)
     near = {name: nearness(tree) for name, tree in trees.items()}
     for way, shares in WAYS.items():
         trees[way] = agreed(sum(share * near[name] for name, share in shares.items()) / sum(shares.values()))
@@ -92,28 +81,5 @@ def summarize(found):
         )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--half", nargs="+", choices=HALVES, default=["choose", "further-choose", "wider-choose"]
-    )
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
-    names = ["iris", "zoo", "cancer"] if options.quick else " ".join(HALVES[h] for h in options.half).split()
-    found = {}
-    for name in names:
-        with contextlib.suppress(FileNotFoundError):
-            X, y = defaults.load(name)
-            if len(X) <= MOST_ROWS:
-                found[name] = purities(X, np.unique(y, return_inverse=True)[1])
-                print(
-                    name.ljust(20) + "   ".join(f"{way} {value:.3f}" for way, value in found[name].items()),
-                    flush=True,
-                )
-    summarize(found)
-    (ROOT / "results").mkdir(exist_ok=True)
-    (ROOT / "results" / "consensus.json").write_text(json.dumps(found, indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__.split("\n")[0], "consensus", purities, float, summarize)

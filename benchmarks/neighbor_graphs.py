@@ -18,19 +18,14 @@ purest plain tree, and behind and ahead of arbora, by more than 0.01.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import json
-
-import defaults
 import numpy as np
-from defaults import HALVES, PLAIN_TREES, ROOT
+from _compared import fitted_and_plain, run
+from defaults import PLAIN_TREES
 from scipy.special import ndtr
 from sklearn.metrics import pairwise_distances
 
 import arbora as ab
 
-MOST_ROWS = 1600
 N_NEIGHBORS = 10
 SCORES = ("purity", "NMI", "ARI")
 
@@ -67,13 +62,7 @@ def graphs(similarity):
 
 def measure(X, y):
     """Scores of every tree."""
-    model = ab.TreeClustering(random_state=0).fit(X)
-    trees = {
-        "arbora": model.tree_,
-        "Ward": ab.linkage(X, "ward"),
-        "average": ab.linkage(X, "average"),
-        "bisecting k-means": ab.bisecting_kmeans(X, random_state=0),
-    }
+    model, trees = fitted_and_plain(X)
     for way, graph in graphs(model.similarity_).items():
         trees[way] = ab.cluster(graph, random_state=0)
     return {name: scores(tree, y) for name, tree in trees.items()}
@@ -100,27 +89,8 @@ def summarize(found):
         )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--half", nargs="+", choices=HALVES, default=["choose", "further-choose", "wider-choose"]
-    )
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
-    names = ["iris", "zoo", "cancer"] if options.quick else " ".join(HALVES[h] for h in options.half).split()
-    found = {}
-    for name in names:
-        with contextlib.suppress(FileNotFoundError):
-            X, y = defaults.load(name)
-            # fewer points than that are not compared by neighbors
-            if 2 * N_NEIGHBORS < len(X) <= MOST_ROWS:
-                found[name] = measure(X, np.unique(y, return_inverse=True)[1])
-                purities = "   ".join(f"{way} {row[0]:.3f}" for way, row in found[name].items())
-                print(name.ljust(20) + purities, flush=True)
-    summarize(found)
-    (ROOT / "results").mkdir(exist_ok=True)
-    (ROOT / "results" / "neighbor_graphs.json").write_text(json.dumps(found, indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    # fewer points than that are not compared by neighbors
+    run(
+        __doc__.split("\n")[0], "neighbor_graphs", measure, lambda row: row[0], summarize, 2 * N_NEIGHBORS + 1
+    )
