@@ -65,6 +65,8 @@ class Levels:
         Nodes visited before a subtree makes do with the best place so far.
     moved_at_once : int
         Pieces (or points) in the largest subtree that one level moves: the level above moves larger ones.
+    moved_at_once_elsewhere : int
+        The same for objectives that are not searched by regions: four cost DBLP's tree a point of TSD.
     growth : int
         How many times larger regions become from phase to phase.
     least_gain : float
@@ -82,6 +84,7 @@ class Levels:
     top_sweeps: int = 3
     max_visits: int = 1000
     moved_at_once: int = 4
+    moved_at_once_elsewhere: int = 16
     growth: int = 8
     least_gain: float = 0.05
     most_passes: int = 8
@@ -131,7 +134,7 @@ def improve_by_levels(
         tree, engine, again = in_leaf_order(tree, engine)
         order = order[again]
         moves = Moves(
-            max_size=levels.moved_at_once * float(engine.leaf_size.mean()),
+            max_size=levels.moved_at_once_elsewhere * float(engine.leaf_size.mean()),
             max_visits=levels.max_visits,
             max_sweeps=min(max_sweeps, levels.top_sweeps),
             certain=False,
@@ -160,7 +163,7 @@ def improve_blocks(
     nodes = tree.cut_nodes(max_size=levels.block_of(tree.n_leaves))
     firsts, sizes = tree.leaf_start[nodes], tree.sizes[nodes]
     moves = Moves(
-        max_size=levels.moved_at_once * float(engine.leaf_size.mean()),
+        max_size=levels.moved_at_once_elsewhere * float(engine.leaf_size.mean()),
         max_sweeps=min(max_sweeps, levels.block_sweeps),
         certain=False,
     )
@@ -202,7 +205,7 @@ def improve_top(
     """Search the tree above its subtrees of at most `piece` leaves, each moved as one heavy point."""
     nodes, labels = _pieces_of(tree, piece)
     heavy = engine.contract(labels, len(nodes))
-    max_size = levels.moved_at_once * piece * float(engine.leaf_size.mean())
+    max_size = levels.moved_at_once_elsewhere * piece * float(engine.leaf_size.mean())
     moves = Moves(
         max_size=max_size, max_visits=levels.max_visits, max_sweeps=levels.top_sweeps, certain=False
     )
